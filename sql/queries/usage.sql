@@ -109,11 +109,13 @@ ORDER BY CASE WHEN $1 IN ('day', 'month') THEN 0 ELSE -used END, key;
 
 -- name: UsageSteps
 -- returns: campaign_id int64, grid_user text, project text, start double, slot_s double, jobs int64
--- Slot-seconds since $1 (epoch s) and before $2, in steps of $3 seconds.
-SELECT campaign_id, grid_user, project, floor(extract(epoch FROM bucket) / $3) * $3 AS start,
-    sum(slot_s) AS slot_s, sum(ok + not_ok)::bigint AS jobs
-FROM usage
-WHERE bucket >= to_timestamp($1) AND bucket < to_timestamp($2)
+-- Slot-seconds since $1 (epoch s) and before $2, in steps of $3 seconds: of each campaign of $4,
+-- and of all others of a user and project together, as campaign 0.
+SELECT coalesce(c.id, 0) AS campaign_id, u.grid_user, u.project,
+    floor(extract(epoch FROM u.bucket) / $3) * $3 AS start, sum(u.slot_s) AS slot_s,
+    sum(u.ok + u.not_ok)::bigint AS jobs
+FROM usage AS u LEFT JOIN unnest($4::bigint[]) AS c (id) ON c.id = u.campaign_id
+WHERE u.bucket >= to_timestamp($1) AND u.bucket < to_timestamp($2)
 GROUP BY 1, 2, 3, 4;
 
 -- name: WidenUsage

@@ -25,6 +25,7 @@ struct Meter {
   double limit = 0, room = 0;
   Code code = Code::kQuota;
   std::string name{};  ///< for messages: "user alice"
+  double kept = 0;     ///< not in `room`: for a job that needs more than is left
 };
 
 struct MeterUse {

@@ -175,6 +175,11 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
   if (room.meter >= 0) {
     const Meter& meter = alloc.meters[room.meter];
     reason.numbers = {meter.limit, meter.room};
+    if (meter.code == Code::kLicence) {
+      const double each = campaign.row->licences.at(meter.name);
+      reason.numbers = {
+          meter.limit, each > meter.room + meter.kept ? meter.room + meter.kept : meter.room, each};
+    }
     reason.detail = meter.name;
   }
 }

@@ -9,7 +9,7 @@ namespace cigri::sim {
 namespace {
 
 constexpr double kMinute = 60, kHour = 3600;
-constexpr double kFresh = 900;  // s: as the metascheduler, which reads older usage by the hour
+constexpr double kFresh = 900;  // s: older usage is kept by the hour
 
 double HorizonOf(const policy::PolicyConfig& config) {
   if (config.first_results > 0)

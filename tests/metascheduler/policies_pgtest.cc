@@ -159,6 +159,34 @@ TEST_F(GridTest, FairshareGivesMoreToWhomUsedLess) {  // FAIR-12, FAIR-13, FAIR-
   EXPECT_EQ(Granted(much) + Granted(little), 100);
 }
 
+// Two weeks of a thousand campaigns are some rows of a decision, and the same use.
+TEST_F(GridTest, WhatCampaignsThatAreOverUsedIsReadByTheirUsers) {
+  Policy("policy", "fairshare");
+  Cluster(1, 100);
+  const auto alive = Campaign({.user = "much"});
+  Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) SELECT "
+      "date_trunc('minute', now() - h * interval '1 hour' - m * interval '1 minute'), 1000 + h, m, "
+      "'much', '', 10 FROM generate_series(0, 299) AS h, generate_series(1, 9) AS m");
+  Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) VALUES "
+      "(date_trunc('minute', now()), " +
+      std::to_string(alive) + ", 1, 'much', '', 10)");
+  const auto read = [&] {
+    auto db = Connect();
+    db::Tx tx(*db);
+    return Store().Load(tx).snapshot.usage;
+  };
+  for (const char* policy : {"fairshare", "usage"}) {
+    Policy("policy", policy);
+    const auto usage = read();
+    EXPECT_LT(usage.size(), std::string(policy) == "usage" ? 330u : 20u) << policy;
+    double all = 0, of_alive = 0;
+    for (const auto& row : usage)
+      all += row.slot_seconds, of_alive += row.campaign == alive ? row.slot_seconds : 0;
+    EXPECT_EQ(all, 27010) << policy;
+    EXPECT_EQ(of_alive, 10) << policy;
+  }
+}
+
 TEST_F(GridTest, FairshareFollowsTheTreeOfProjects) {  // FAIR-03, CIG-03
   Policy("policy", "fairshare");
   Policy("projects", {{"physics", {{"share", 3}}}, {"biology", {{"share", 1}}}});

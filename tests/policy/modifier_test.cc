@@ -164,6 +164,33 @@ TEST(Licences, AreCountedOverTheGridAndAPoolNobodyNamedIsEmpty) {  // FAIR-21
   EXPECT_EQ(s.Given(2), 0);
 }
 
+// Whoever needs one would take each that comes back.
+TEST(Licences, AreKeptForAJobThatNeedsSeveralAndIsDue) {
+  for (const auto policy : {PolicyKind::kFairshare, PolicyKind::kUsage}) {
+    PolicyFixture s(policy);
+    s.snapshot.config.licences = {{"matlab", 7}};
+    s.AddCluster(10).free = 1;
+    s.AddCampaign(1000, "bob").licences = {{"matlab", 1}};
+    s.AddCampaign(1000, "alice").licences = {{"matlab", 2}};
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 6;
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), 0) << ToString(policy);
+    EXPECT_EQ(s.Why(1), "LICENCE") << ToString(policy);
+    EXPECT_EQ(s.Why(2), "LICENCE") << ToString(policy);
+    s.cluster(1).free = 0, s.cluster(1).waiting_allowed = 1;
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), 0) << ToString(policy) << ": nor by a place in the queue";
+    s.cluster(1).free = 1, s.cluster(1).waiting_allowed = 0;
+    s.AddCampaign(1000, "carol");
+    s.Run();
+    EXPECT_EQ(s.Given(3), 1) << ToString(policy) << ": the slot waits for nobody";
+    s.campaign(3).waiting = 0;
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 5;
+    s.Run();
+    EXPECT_EQ(s.Given(2), 1) << ToString(policy);
+  }
+}
+
 TEST(StartRate, FillsByTheClockAndIsKeptInTheState) {
   PolicyFixture s;
   s.snapshot.config.start_rates = {{.scope = "user", .per_minute = 60, .burst = 5}};

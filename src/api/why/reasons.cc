@@ -79,8 +79,8 @@ json Outlook::OfCluster(const std::string& code, const Row& row) const {
   }
   if (OneOf(code, {"CLUSTER_BREAKER", "CLUSTER_STALE"}) && row.retry_in)
     return "it is asked again " + In(*row.retry_in);
-  if (OneOf(code, {"FULL", "SERVED_BEFORE", "OWN_FIRST", "CLUSTER_LIMITED", "CLUSTER_MAX_RUNNING",
-                   "RESERVE"}) &&
+  if (OneOf(code, {"FULL", "SERVED_BEFORE", "OWN_FIRST", "SLOTS_KEPT", "BYPASSED",
+                   "CLUSTER_LIMITED", "CLUSTER_MAX_RUNNING", "RESERVE"}) &&
       row.rate > 0)
     return Every(row.rate, "the grid");
   return nullptr;

@@ -13,7 +13,28 @@
 namespace cigri::policy {
 namespace {
 
-// What a unit could still take anywhere, in slots.
+// The pool that has too few licences left for one more job, where nothing else is in its way.
+int LackingPool(const AllocationState& alloc, int l) {
+  const Room room = alloc.RoomOf(l);
+  if (room.jobs > 0 || room.code != Code::kLicence) return -1;
+  for (const auto& use : alloc.campaigns[alloc.placements[l].campaign].uses)
+    if (use.meter == room.meter && use.per_job > alloc.meters[room.meter].limit) return -1;
+  return room.meter;
+}
+
+// What licences are left are kept until they are enough for a job of a unit below its target: one
+// that needs several would wait for as long as others that need fewer have work.
+void KeepLicences(AllocationState& alloc, const Unit& unit) {
+  for (const int i : unit.campaigns) {
+    const CampaignAllocation& c = alloc.campaigns[i];
+    if (alloc.Demand(i) <= 0 || c.row->licences.empty()) continue;
+    for (int l = c.placements_begin; l < c.placements_end; ++l)
+      if (const int pool = LackingPool(alloc, l); pool >= 0)
+        alloc.meters[pool].kept += std::exchange(alloc.meters[pool].room, 0);
+  }
+}
+
+// What a unit could still take anywhere, in slots; one job more where only licences are lacking.
 double Reach(const AllocationState& alloc, const Unit& unit) {
   double slots = 0;
   for (const int i : unit.campaigns) {
@@ -21,12 +42,15 @@ double Reach(const AllocationState& alloc, const Unit& unit) {
     std::int64_t jobs = 0;
     const std::int64_t demand = alloc.Demand(i);
     double mine = 0;
+    int lacking = -1;
     for (int l = c.placements_begin; l < c.placements_end && jobs < demand; ++l) {
       if (alloc.clusters[alloc.placements[l].cluster].Full()) continue;
       const std::int64_t n = std::min(alloc.RoomOf(l).jobs, demand - jobs);
       jobs += n;
       mine += static_cast<double>(n) * alloc.placements[l].slots;
+      if (n == 0 && !c.row->licences.empty() && LackingPool(alloc, l) >= 0) lacking = l;
     }
+    if (jobs == 0 && lacking >= 0) mine = alloc.placements[lacking].slots;
     slots += mine;
   }
   return slots;
@@ -248,6 +272,7 @@ void Give(AllocationState& alloc, std::vector<Claim>& claims) {
     const double took = TakeUnit(alloc, c.unit, missing);
     (places ? c.queued : c.held) += took;
     of_party -= took;
+    if (took < missing) KeepLicences(alloc, c.unit);
   }
   if (places) return GivePlaces(alloc, claims);
   std::vector<Claim*> hungry;

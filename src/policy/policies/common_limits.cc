@@ -1,9 +1,9 @@
 #include "policy/policies/common_limits.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 namespace cigri::policy {
@@ -15,14 +15,22 @@ bool Open(const AllocationState& alloc, const PlacementAllocation& placement) {
   return placement.block == Code::kNone && alloc.clusters[placement.cluster].block == Code::kNone;
 }
 
-// Calls what(limit, cluster, slots) for each limit that jobs of campaign i draw from: the slots
-// that it leaves to such jobs, there or kEverywhere. Resource classes come after the meters.
+/// A limit that jobs of a campaign draw from.
+struct Draw {
+  int limit = 0;    ///< a meter; resource classes come after these
+  int cluster = 0;  ///< where it counts, or kEverywhere
+  double room = 0;  ///< what it leaves
+  double each = 1;  ///< that a slot of its jobs takes
+  int job = 1;      ///< slots of a job
+  double slots() const { return room / each; }
+};
+
 template <typename What>
-void EachLimit(const AllocationState& alloc, int i, const What& what) {
+void EachDraw(const AllocationState& alloc, int i, const What& what) {
   const CampaignAllocation& campaign = alloc.campaigns[i];
   const auto meter = [&](const MeterUse& use, int cluster, int slots) {
     const double each = use.per_slot + use.per_job / slots;
-    if (each > 0) what(use.meter, cluster, alloc.meters[use.meter].room / each);
+    if (each > 0) what(Draw{use.meter, cluster, alloc.meters[use.meter].room, each, slots});
   };
   int widest = 1;
   for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
@@ -34,106 +42,148 @@ void EachLimit(const AllocationState& alloc, int i, const What& what) {
     for (int n = 0; n < placement.uses; ++n)
       meter(alloc.placement_uses[placement.uses_begin + n], placement.cluster, placement.slots);
     if (const int at = placement.resource_class; at > 0)
-      what(static_cast<int>(alloc.meters.size()) + at, placement.cluster,
-           alloc.classes[at - 1].free * placement.slots / placement.units());
+      what(Draw{static_cast<int>(alloc.meters.size()) + at, placement.cluster,
+                alloc.classes[at - 1].free, double(placement.units()) / placement.slots,
+                placement.slots});
   }
   for (const auto& use : campaign.uses) meter(use, kEverywhere, widest);
 }
 
-using Group = std::vector<std::size_t>;  // places of claims
+// What can be given on a cluster now: idle slots, or places in its queue.
+double RoomOn(const ClusterAllocation& c) { return c.Idle() + std::max(0.0, c.queue); }
 
-// Claims all of whose waiting jobs draw from one limit that leaves less than is idle, or nothing. A
-// claim alone where the limit is of all clusters together: its want counts what each of these
-// leaves.
-std::set<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
-  double idle = 0;
-  for (const auto& c : alloc.clusters)
-    if (c.block == Code::kNone) idle += c.Idle();
-  std::unordered_map<int, Group> by_limit;
-  std::unordered_map<int, int> campaigns_of;
-  std::unordered_set<int> everywhere;
+/// Claims all of whose waiting jobs draw from one limit.
+struct Group {
+  std::vector<std::size_t> claims{};  ///< their places...
+  std::vector<double> each{};         ///< ...and what a slot of theirs takes
+  double room = 0;
+  bool everywhere = false, binds = false;
+  double asked = 0;  ///< what they could take now, in parts of the room
+};
+
+// Those whose limit leaves less than they could take. A claim alone where the limit is of all
+// clusters together: its want counts what each of these leaves.
+std::vector<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
+  std::map<int, Group> groups;
+  struct Seen {
+    int campaigns = 0;
+    double each = 0, slots = 0;
+  };
+  std::unordered_map<int, Seen> limits;  // of a claim
   for (std::size_t n = 0; n < claims.size(); ++n) {
-    campaigns_of.clear();
+    limits.clear();
     int campaigns = 0;
     for (const int i : claims[n].unit.campaigns) {
       if (alloc.Demand(i) <= 0) continue;
-      EachLimit(alloc, i, [&](int limit, int cluster, double slots) {
-        if (slots > 0 && slots >= (cluster < 0 ? idle : alloc.clusters[cluster].Idle())) return;
-        if (cluster < 0) everywhere.insert(limit);
-        if (int& seen = campaigns_of[limit]; seen == campaigns) ++seen;
+      EachDraw(alloc, i, [&](const Draw& draw) {
+        Group& group = groups[draw.limit];
+        group.everywhere = draw.cluster == kEverywhere;
+        group.room = draw.room;
+        if (!group.everywhere && (draw.slots() + kEpsilon < draw.job ||
+                                  draw.slots() < RoomOn(alloc.clusters[draw.cluster])))
+          group.binds = true;
+        Seen& seen = limits[draw.limit];
+        if (seen.campaigns == campaigns) ++seen.campaigns;
+        seen.each = std::max(seen.each, draw.each);
+        seen.slots = std::max(seen.slots, draw.slots());
       });
       ++campaigns;
     }
-    for (const auto& [limit, seen] : campaigns_of)
-      if (seen == campaigns) by_limit[limit].push_back(n);
+    const Claim& claim = claims[n];
+    for (const auto& [limit, seen] : limits) {
+      if (seen.campaigns < campaigns) continue;
+      Group& group = groups[limit];
+      group.claims.push_back(n);
+      group.each.push_back(seen.each);
+      group.asked += (claim.want - claim.held - claim.queued) / std::max(seen.slots, kEpsilon);
+    }
   }
-  std::set<Group> groups;
-  for (auto& [limit, group] : by_limit)
-    if (group.size() > 1 || everywhere.count(limit) != 0) groups.insert(std::move(group));
-  return groups;
+  std::vector<Group> binding;
+  std::set<std::vector<std::size_t>> on_clusters;  // limits of many clusters have the same claims
+  for (auto& [limit, group] : groups)
+    if (group.everywhere
+            ? group.asked > 1 + kEpsilon
+            : group.binds && group.claims.size() > 1 && on_clusters.insert(group.claims).second)
+      binding.push_back(std::move(group));
+  return binding;
 }
 
-// Idle slots that the claims of a group can have together: a limit binds where all of them draw
-// from it.
-double IdleFor(const AllocationState& alloc, const std::vector<Claim>& claims, const Group& group) {
+// What claims with limits on clusters can have together now: one binds where all draw from it.
+double RoomFor(const AllocationState& alloc, const std::vector<Claim>& claims, const Group& group) {
   struct Limit {
     int cluster = 0, drawing = 0;
     double slots = 0;
   };
   std::unordered_map<int, Limit> limits;
   std::vector<int> on(alloc.clusters.size(), 0);  // placements
-  int campaigns = 0;
-  for (const auto n : group)
+  for (const auto n : group.claims)
     for (const int i : claims[n].unit.campaigns) {
       if (alloc.Demand(i) <= 0) continue;
-      ++campaigns;
       const CampaignAllocation& c = alloc.campaigns[i];
       for (int l = c.placements_begin; l < c.placements_end; ++l)
         if (Open(alloc, alloc.placements[l])) ++on[alloc.placements[l].cluster];
-      EachLimit(alloc, i, [&](int number, int cluster, double slots) {
-        Limit& limit = limits[number];
-        limit = {cluster, limit.drawing + 1, std::max(limit.slots, slots)};
+      EachDraw(alloc, i, [&](const Draw& draw) {
+        if (draw.cluster == kEverywhere) return;
+        Limit& limit = limits[draw.limit];
+        limit = {draw.cluster, limit.drawing + 1, std::max(limit.slots, draw.slots())};
       });
     }
-  std::vector<double> idle(on.size(), 0);
+  std::vector<double> room(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
-    if (on[k] > 0) idle[k] = alloc.clusters[k].Idle();
+    if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
   for (const auto& [number, limit] : limits)
-    if (limit.cluster >= 0 && limit.drawing >= on[limit.cluster])
-      idle[limit.cluster] = std::min(idle[limit.cluster], limit.slots);
+    if (limit.drawing >= on[limit.cluster])
+      room[limit.cluster] = std::min(room[limit.cluster], limit.slots);
   double sum = 0;
-  for (const double slots : idle) sum += slots;
-  for (const auto& [number, limit] : limits)
-    if (limit.cluster == kEverywhere && limit.drawing >= campaigns)
-      sum = std::min(sum, limit.slots);
+  for (const double slots : room) sum += slots;
   return sum;
+}
+
+/// A group's members as a division sees them: what they have and want of the limit.
+struct Part {
+  double room = 0, weights = 0;
+  std::vector<Claim*> members{};
+  std::vector<double> each{};
+};
+
+Part PartOf(const AllocationState& alloc, std::vector<Claim>& claims, const Group& group) {
+  Part part;
+  part.each = group.each;
+  // On clusters these are slots: several limits may bind together.
+  if (!group.everywhere) part.each.assign(group.claims.size(), 1);
+  part.room = group.everywhere ? group.room : RoomFor(alloc, claims, group);
+  for (std::size_t n = 0; n < group.claims.size(); ++n) {
+    Claim& claim = claims[group.claims[n]];
+    part.room += part.each[n] * claim.held;
+    part.weights += part.each[n] * claim.weight;
+    part.members.push_back(&claim);
+  }
+  return part;
 }
 
 }  // namespace
 
 void DivideCommonLimits(const AllocationState& alloc, std::vector<Claim>& claims) {
   if (alloc.meters.empty() && alloc.classes.empty()) return;
-  struct Part {
-    double slots = 0, weights = 0;
-    std::vector<Claim*> members{};
-  };
   std::vector<Part> parts;
-  for (const auto& group : GroupsOf(alloc, claims)) {
-    Part part{.slots = IdleFor(alloc, claims, group)};
-    for (const auto n : group) {
-      part.slots += claims[n].held, part.weights += claims[n].weight;
-      part.members.push_back(&claims[n]);
-    }
-    parts.push_back(std::move(part));
-  }
+  for (const auto& group : GroupsOf(alloc, claims)) parts.push_back(PartOf(alloc, claims, group));
   // The tightest first: what it keeps from a claim is left to those of the next.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-    return a.slots * b.weights < b.slots * a.weights;
+    return a.room * b.weights < b.room * a.weights;
   });
   for (const auto& part : parts) {
-    const auto ideals = DivideTarget(part.slots, part.members);
+    std::vector<Claim> of_limit;
+    for (std::size_t n = 0; n < part.members.size(); ++n) {
+      const Claim& claim = *part.members[n];
+      of_limit.push_back({.weight = claim.weight * part.each[n],
+                          .want = claim.want * part.each[n],
+                          .party = claim.party});
+    }
+    std::vector<Claim*> pointers;
+    for (auto& claim : of_limit) pointers.push_back(&claim);
+    const auto ideals = DivideTarget(part.room, pointers);
     for (std::size_t n = 0; n < ideals.size(); ++n)
-      part.members[n]->want = std::min(part.members[n]->want, ideals[n]);
+      part.members[n]->want = std::min(part.members[n]->want, ideals[n] / part.each[n]);
   }
 }
 
