@@ -27,11 +27,11 @@ constexpr const char* kAnswersNobody = "the database answers nobody";
 // the statements are written for READ COMMITTED, and clients parse the times of the API.
 // PostgreSQL 12 and 13 have no limit for idle sessions.
 constexpr const char* kSessionSettings =
-    "SET default_transaction_isolation = 'read committed'; "
+    "; SET default_transaction_isolation = 'read committed'; "
     "SELECT set_config('idle_session_timeout', '0', false)"
     " WHERE current_setting('idle_session_timeout', true) IS NOT NULL; "
     "SET DateStyle = 'ISO'; SET lock_timeout = '20s'; "
-    "SET idle_in_transaction_session_timeout = '60s'; SET jit = off; ";
+    "SET idle_in_transaction_session_timeout = '60s'; SET jit = off";
 
 struct Inbox : pqxx::notification_receiver {
   Inbox(pqxx::connection_base& c, const std::string& channel, std::set<std::string>& seen)
@@ -105,8 +105,8 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       // tables were empty cost 1.4 times (reference: performance, section 8).
       const std::string plans =
           kind == SessionKind::kReads ? kReadSettings : "SET plan_cache_mode = force_custom_plan";
-      const auto row = setup.exec(std::string(kSessionSettings) + plans +
-                                  "; SET application_name = " + setup.quote(application) +
+      const auto row = setup.exec(plans + kSessionSettings + "; SET application_name = " +
+                                  setup.quote(application) +
                                   "; SELECT current_setting('transaction_read_only') = 'on', "
                                   "pg_backend_pid()")[0];
       pid_ = row[1].as<int>();
