@@ -600,6 +600,11 @@ TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {
                                std::to_string(db::SchemaVersion()) + "; run `cigri upgrade`"),
             std::string::npos)
       << status.output;
+  // These programs could be of that version, here or on another host.
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 75) << up.output;
+  EXPECT_NE(up.output.find(" of this host still works with the older schema"), std::string::npos)
+      << up.output;
 }
 
 TEST_P(CigriTest, ADatabaseThatIsAwayIsNotReplacedByAnEmptyOne) {
