@@ -615,6 +615,9 @@ TEST_P(CigriTest, ADatabaseThatIsAwayIsNotReplacedByAnEmptyOne) {
   KillAndSee(server);
   EXPECT_TRUE(Await([&] { return LogTail().find("there is no database in ") != std::string::npos; }));
   EXPECT_FALSE(fs::exists(home.data()));
+  const auto doctor = Cigri({"doctor"});
+  EXPECT_NE(doctor.output.find("warn  processes"), std::string::npos) << doctor.output;
+  EXPECT_EQ(doctor.output.find("fail  processes"), std::string::npos) << doctor.output;
   fs::rename(home.dir + "/away", home.data());
   EXPECT_TRUE(Await([&] { return Whole(); })) << LogTail();
 }

@@ -343,7 +343,7 @@ int Migrate() {
 void BringToVersion(const Database& database) {
   const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
-  db::Migrate(*connection);
+  BringUpToDate(*connection);
   if (before.version == db::SchemaVersion())
     std::printf("%s: schema version %d, nothing to do\n", database.name.c_str(), before.version);
   else
