@@ -89,7 +89,8 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
                        std::chrono::milliseconds limit, int nicer, SessionKind kind)
     : limit_(limit) {
   constexpr const char* kHint =
-      "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
+      "see whether this PostgreSQL runs and takes writes; another one: $CIGRI_DB, DATABASE_* in "
+      "cigri.conf or PG*; one of its own: `cigri up --embedded`";
   try {
     const std::string whole = LastServerFirst(WithConnectionDefaults(conninfo));
     impl_ = std::make_unique<Impl>(whole);
@@ -320,10 +321,14 @@ void Pool::WakeNext() {
   if (!turns_.empty() && out_ < most_) turns_.front().notify_one();
 }
 
+// Users read it, too: an operator asks `cigri doctor`.
+constexpr const char* kAwayHint =
+    "running jobs go on; try again in some seconds, and if it lasts, tell an operator";
+
 void Pool::ThrowAway() const {
   throw Fatal(kExitUnavailable,
               "the database has been unavailable since " + TimeOf(*away_since_) + ": " + why_away_,
-              hint_);
+              kAwayHint);
 }
 
 std::unique_ptr<Connection> Pool::Make(std::unique_lock<std::mutex>& lock) {
@@ -359,12 +364,10 @@ std::unique_ptr<Connection> Pool::Make(std::unique_lock<std::mutex>& lock) {
   try {
     std::rethrow_exception(mine.error);
   } catch (const Fatal& e) {
-    if (e.code() == kExitUnavailable) {
-      why_away_ = e.what();
-      hint_ = e.hint();
-      BeginAway(begin);
-    }
-    throw;
+    if (e.code() != kExitUnavailable) throw;
+    why_away_ = e.what();
+    BeginAway(begin);
+    throw Fatal(e.code(), e.what(), kAwayHint);
   }
 }
 
@@ -380,12 +383,9 @@ void Pool::Seek() {
   while (!ends_) {
     lock.unlock();
     std::unique_ptr<Connection> made;
-    std::string why, hint;
+    std::string why;
     try {
       made = Connect();
-    } catch (const Fatal& e) {
-      why = e.what();
-      hint = e.hint();
     } catch (const std::exception& e) {
       why = e.what();
     }
@@ -397,7 +397,6 @@ void Pool::Seek() {
       return;
     }
     why_away_ = why;
-    hint_ = hint;
     changed_.wait_for(lock, kBetweenTries, [this] { return ends_; });
   }
 }

@@ -246,7 +246,7 @@ class Pool {
   int most_, nicer_, out_ = 0;
   SessionKind kind_;
   std::optional<Clock::time_point> away_since_;
-  std::string why_away_ = "the server has not answered", hint_;
+  std::string why_away_ = "the server has not answered";
   bool ends_ = false;
   std::thread seeker_;       // makes a session while the database is away
   std::list<Attempt> late_;  // nobody needs what they make any more

@@ -600,6 +600,11 @@ TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {
                                std::to_string(db::SchemaVersion()) + "; run `cigri upgrade`"),
             std::string::npos)
       << status.output;
+  // These programs could be of that version, here or on another host.
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 75) << up.output;
+  EXPECT_NE(up.output.find(" of this host still works with the older schema"), std::string::npos)
+      << up.output;
 }
 
 TEST_P(CigriTest, ADatabaseThatIsAwayIsNotReplacedByAnEmptyOne) {
@@ -610,6 +615,9 @@ TEST_P(CigriTest, ADatabaseThatIsAwayIsNotReplacedByAnEmptyOne) {
   KillAndSee(server);
   EXPECT_TRUE(Await([&] { return LogTail().find("there is no database in ") != std::string::npos; }));
   EXPECT_FALSE(fs::exists(home.data()));
+  const auto doctor = Cigri({"doctor"});
+  EXPECT_NE(doctor.output.find("warn  processes"), std::string::npos) << doctor.output;
+  EXPECT_EQ(doctor.output.find("fail  processes"), std::string::npos) << doctor.output;
   fs::rename(home.dir + "/away", home.data());
   EXPECT_TRUE(Await([&] { return Whole(); })) << LogTail();
 }

@@ -102,6 +102,7 @@ TEST_F(PoolPgTest, WhileTheDatabaseIsAwayOneThreadWaitsForAllCallers) {
       pool.Get();
     } catch (const Fatal& e) {
       EXPECT_EQ(e.code(), kExitUnavailable);
+      EXPECT_NE(e.hint().find("running jobs go on"), std::string::npos) << "a user reads it";
       said = e.what();
     }
     return std::pair(std::chrono::steady_clock::now() - begin, said);

@@ -75,7 +75,14 @@ TEST(SettingsTest, ValuesKeepTheirTypeAndOptionsAreApart) {
 }
 
 TEST(CellTest, TimesAreShortAndTextsCannotSteerTheTerminal) {
-  EXPECT_EQ(Cell("2026-11-20T10:34:39.123456+00:00"), "2026-11-20 10:34:39");
+  setenv("TZ", "XXX-5:30", 1);
+  tzset();
+  EXPECT_EQ(Cell("2026-11-20T10:34:39.123456+00:00"), "2026-11-20 16:04:39");
+  EXPECT_EQ(Cell("2026-11-20T10:34:39-05:00"), "2026-11-20 21:04:39") << "the database's zone";
+  EXPECT_EQ(Cell("2026-11-20T10:34:39Z"), "2026-11-20 16:04:39");
+  EXPECT_EQ(Cell("2026-11-20T10:34:39 or so"), "2026-11-20T10:34:39 or so");
+  unsetenv("TZ");
+  tzset();
   EXPECT_EQ(Cell(nullptr), "-");
   EXPECT_EQ(Cell(true), "yes");
   EXPECT_EQ(Cell("a\x1b[31mb").find('\x1b'), std::string::npos);

@@ -96,7 +96,8 @@ void StartReal(const embedded::Home& home, const std::string& socket,
 int StopReal(const embedded::Home& home);
 /// The host of the leader, when that is an almighty of another home; else "".
 std::string OtherLeader(const embedded::Home& home, db::Connection& connection);
-/// True when an HTTP server answers GET /health on the socket.
+/// The status with which an HTTP server answers GET /health on the socket; 0 when none answers.
+int HealthOf(const std::string& socket);
 bool AnswersHealth(const std::string& socket);
 
 }  // namespace cigri::cli

@@ -95,33 +95,37 @@ bool OfLeader(const std::string& program) {
   return program != "almighty" && program != "runner" && program != "api";
 }
 
-// "" also when the database cannot be asked: its own line says why.
-std::string OtherLeaderOf(const embedded::Home& home, const Database& database) {
+// Nothing when the database cannot be asked: its own line says why, and nobody leads.
+std::optional<std::string> OtherLeaderOf(const embedded::Home& home, const Database& database) {
   try {
     const auto connection = Open(database);
     db::RequireSchema(*connection);
-    return OtherLeader(home, *connection);
+    return database.own ? "" : OtherLeader(home, *connection);
   } catch (const std::exception&) {
-    return "";
+    return std::nullopt;
   }
 }
 
-// `leader`: the host of another home that leads, and so has the modules.
-void CheckProcesses(Report& report, const embedded::Home& home, const std::string& leader) {
+// `leader`: the host of another home that leads, and so has the modules; "" when none does.
+void CheckProcesses(Report& report, const embedded::Home& home,
+                    const std::optional<std::string>& leader) {
   std::map<std::string, int> count;
   for (const auto& process : embedded::GridProcesses(home)) ++count[process.name];
   if (count.empty()) return report.Fail("processes", "the grid is down", "`cigri up`");
   for (const char* name :
        {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita", "notifier",
         "api"})
-    if (count[name] == 0 && (leader.empty() || !OfLeader(name)))
+    if (count[name] == 0 && (leader == "" || !OfLeader(name)))
       report.Fail("processes", std::string(name) + " does not run",
                   "see the end of " + home.log_file());
   if (count["almighty"] == 1)
     report.Warn("processes", "no almighty stands by",
                 "it comes back within a second or two; if not, see " + home.log_file());
-  report.Ok("processes", std::to_string(count.size()) + " kinds run" +
-                             (leader.empty() ? "" : "; stands by, " + leader + " leads"));
+  const std::string seen = std::to_string(count.size()) + " kinds run";
+  if (!leader)
+    report.Warn("processes", seen, "without the database nobody leads, and no module runs");
+  else
+    report.Ok("processes", seen + (leader->empty() ? "" : "; stands by, " + *leader + " leads"));
 }
 
 void CheckClock(Report& report, double database_clock) {
@@ -272,11 +276,14 @@ int Doctor() {
     } catch (const Fatal& e) {
       why_unknown = e.what(), hint = e.hint();
     }
-  if (ours)
-    CheckProcesses(report, home, database && !database->own ? OtherLeaderOf(home, *database) : "");
+  if (ours) CheckProcesses(report, home, database ? OtherLeaderOf(home, *database) : std::nullopt);
   const std::string api = config.Get("API_SOCKET", home.socket("api.sock"));
-  if (AnswersHealth(api))
+  const int health = HealthOf(api);
+  if (health == 200)
     report.Ok("api", "answers on " + api);
+  else if (health == 503)
+    report.Warn("api", "answers on " + api + " that it has no database",
+                "it goes on when there is one");
   else
     report.Fail("api", "no answer on " + api, "`cigri up`, or see the log");
   if (!ours) return kExitNo;  // who owns it sees the rest

@@ -1,6 +1,7 @@
+#include <signal.h>
 #include <sql/clusters.h>
 #include <sql/grid.h>
-#include <signal.h>
+#include <sql/restores.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -140,12 +141,30 @@ void WriteClusters(db::Connection& connection, const Home& home, bool own,
   tx.Commit();
 }
 
+// Migrates; an older schema only when no program of it works on it any more, on no host: theirs are
+// statements for that schema. A session may outlive its program for a moment.
+void BringUpToDate(db::Connection& connection) {
+  const auto until = Clock::now() + std::chrono::seconds(10);
+  while (db::InspectSchema(connection).kind == db::SchemaKind::kOlder) {
+    const auto others = db::Tx(connection).Exec(sql::kOtherSessions);
+    if (others.empty()) break;
+    if (Clock::now() > until)
+      throw Fatal(kExitTryLater,
+                  others[0].application_name + " of " + others[0].address +
+                      " still works with the older schema of this database",
+                  "end the older programs on every host first: `cigri upgrade` on this one, `cigri "
+                  "down --keep-jobs` or `systemctl stop cigri-almighty cigri-api` on the others");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  db::Migrate(connection);
+}
+
 // Calls `undo` when that database cannot be used.
 std::unique_ptr<db::Connection> OpenMigrated(const Database& database,
                                              const std::function<void()>& undo) {
   try {
     auto connection = Open(database);
-    db::Migrate(*connection);
+    BringUpToDate(*connection);
     return connection;
   } catch (...) {
     undo();
@@ -248,12 +267,13 @@ std::vector<LocalCluster> LocalClusters(const Home& home) {
   return out;
 }
 
-bool AnswersHealth(const std::string& socket) {
+int HealthOf(const std::string& socket) {
   http::Options options;
   options.connect_timeout = options.read_timeout = std::chrono::milliseconds(2000);
-  return access(socket.c_str(), F_OK) == 0 &&
-         http::Client(http::Endpoint::Parse("unix:" + socket), options).Get("/health").ok();
+  if (access(socket.c_str(), F_OK) != 0) return 0;
+  return http::Client(http::Endpoint::Parse("unix:" + socket), options).Get("/health").status;
 }
+bool AnswersHealth(const std::string& socket) { return HealthOf(socket) / 100 == 2; }
 
 std::string OtherLeader(const Home& home, db::Connection& connection) {
   const auto leader = LeaderNow(connection);
@@ -323,7 +343,7 @@ int Migrate() {
 void BringToVersion(const Database& database) {
   const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
-  db::Migrate(*connection);
+  BringUpToDate(*connection);
   if (before.version == db::SchemaVersion())
     std::printf("%s: schema version %d, nothing to do\n", database.name.c_str(), before.version);
   else

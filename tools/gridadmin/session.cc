@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "core/text.h"
 #include "tools/common/examples.h"
@@ -24,6 +27,23 @@ namespace {
 void AddExamples(CommandLine& command, const std::string& name) {
   const std::string examples = tools::ExamplesOf(name);
   if (!examples.empty()) command.AddFooter(examples);
+}
+
+// 2026-11-20T10:34:39.123456+00:00 -> 2026-11-20 10:34:39, where we are: the offset of the text is
+// that of the database.
+std::optional<std::string> LocalTimeText(const std::string& text) {
+  std::tm day{};
+  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &day);
+  if (rest == nullptr) return std::nullopt;
+  if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0123456789");
+  std::tm zone{};
+  rest = strptime(rest, "%z", &zone);
+  if (rest == nullptr || *rest != '\0') return std::nullopt;
+  const std::time_t t = timegm(&day) - zone.tm_gmtoff;
+  std::tm here{};
+  localtime_r(&t, &here);
+  char out[32];
+  return std::string(out, std::strftime(out, sizeof out, "%Y-%m-%d %H:%M:%S", &here));
 }
 
 }  // namespace
@@ -46,10 +66,8 @@ std::string Cell(const json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (!value.is_string()) return value.dump();
-  std::string text = tools::Printable(value.get<std::string>());
-  // 2026-11-20T10:34:39.123456+00:00 -> 2026-11-20 10:34:39
-  const bool time = text.size() >= 25 && text[4] == '-' && text[10] == 'T' && text[13] == ':';
-  return time ? text.substr(0, 10) + " " + text.substr(11, 8) : text;
+  const std::string text = tools::Printable(value.get<std::string>());
+  return LocalTimeText(text).value_or(text);
 }
 
 void PrintJson(const json& body) {
