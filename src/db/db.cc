@@ -23,12 +23,16 @@ namespace {
 
 constexpr const char* kAnswersNobody = "the database answers nobody";
 
+// What changes the grid is written for READ COMMITTED.
+constexpr const char* kWriteSettings =
+    "SET plan_cache_mode = force_custom_plan; "
+    "SET default_transaction_isolation = 'read committed'";
+
 // Whatever role, database or server say: leader and modules hold sessions that are idle for long,
-// the statements are written for READ COMMITTED, and clients parse the times of the API.
+// and clients parse the times of the API.
 // PostgreSQL 12 and 13 have no limit for idle sessions.
 constexpr const char* kSessionSettings =
-    "; SET default_transaction_isolation = 'read committed'; "
-    "SELECT set_config('idle_session_timeout', '0', false)"
+    "; SELECT set_config('idle_session_timeout', '0', false)"
     " WHERE current_setting('idle_session_timeout', true) IS NOT NULL; "
     "SET DateStyle = 'ISO'; SET lock_timeout = '20s'; "
     "SET idle_in_transaction_session_timeout = '60s'; SET jit = off";
@@ -104,8 +108,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       pqxx::nontransaction setup(impl_->c);
       // In one call: after a fail-over all of a grid's sessions begin at once. Plans cached while
       // tables were empty cost 1.4 times (reference: performance, section 8).
-      const std::string plans =
-          kind == SessionKind::kReads ? kReadSettings : "SET plan_cache_mode = force_custom_plan";
+      const std::string plans = kind == SessionKind::kReads ? kReadSettings : kWriteSettings;
       const auto row = setup.exec(plans + kSessionSettings + "; SET application_name = " +
                                   setup.quote(application) +
                                   "; SELECT current_setting('transaction_read_only') = 'on', "
