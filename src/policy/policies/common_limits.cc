@@ -52,6 +52,48 @@ void EachDraw(const AllocationState& alloc, int i, const What& what) {
 // What can be given on a cluster now: idle slots, or places in its queue.
 double RoomOn(const ClusterAllocation& c) { return c.Idle() + std::max(0.0, c.queue); }
 
+/// What the waiting jobs of a claim draw from a limit.
+struct ClaimDraw {
+  int limit = 0, cluster = 0;
+  int campaigns = 0, placements = 0;     ///< that draw from it
+  double room = 0, each = 0, slots = 0;  ///< the last two: at most
+  bool binds = false;                    ///< it leaves less than its cluster could take
+};
+
+/// The draws of a claim, made once: limits of many clusters have many claims in common.
+struct ClaimDraws {
+  int campaigns = 0;
+  std::vector<ClaimDraw> draws{};
+  std::vector<int> placements{};  ///< by cluster
+};
+
+ClaimDraws DrawsOf(const AllocationState& alloc, const Claim& claim) {
+  ClaimDraws of;
+  of.placements.resize(alloc.clusters.size());
+  std::unordered_map<int, std::size_t> places;
+  for (const int i : claim.unit.campaigns) {
+    if (alloc.Demand(i) <= 0) continue;
+    const CampaignAllocation& c = alloc.campaigns[i];
+    for (int l = c.placements_begin; l < c.placements_end; ++l)
+      if (Open(alloc, alloc.placements[l])) ++of.placements[alloc.placements[l].cluster];
+    EachDraw(alloc, i, [&](const Draw& draw) {
+      const auto [place, is_new] = places.try_emplace(draw.limit, of.draws.size());
+      if (is_new) of.draws.push_back({.limit = draw.limit, .cluster = draw.cluster});
+      ClaimDraw& all = of.draws[place->second];
+      if (all.campaigns == of.campaigns) ++all.campaigns;
+      ++all.placements;
+      all.room = draw.room;
+      all.each = std::max(all.each, draw.each);
+      all.slots = std::max(all.slots, draw.slots());
+      all.binds = all.binds || (draw.cluster != kEverywhere &&
+                                (draw.slots() + kEpsilon < draw.job ||
+                                 draw.slots() < RoomOn(alloc.clusters[draw.cluster])));
+    });
+    ++of.campaigns;
+  }
+  return of;
+}
+
 /// Claims all of whose waiting jobs draw from one limit.
 struct Group {
   std::vector<std::size_t> claims{};  ///< their places...
@@ -63,41 +105,21 @@ struct Group {
 
 // Those whose limit leaves less than they could take. A claim alone where the limit is of all
 // clusters together: its want counts what each of these leaves.
-std::vector<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
+std::vector<Group> GroupsOf(const std::vector<Claim>& claims,
+                            const std::vector<ClaimDraws>& draws) {
   std::map<int, Group> groups;
-  struct Seen {
-    int campaigns = 0;
-    double each = 0, slots = 0;
-  };
-  std::unordered_map<int, Seen> limits;  // of a claim
-  for (std::size_t n = 0; n < claims.size(); ++n) {
-    limits.clear();
-    int campaigns = 0;
-    for (const int i : claims[n].unit.campaigns) {
-      if (alloc.Demand(i) <= 0) continue;
-      EachDraw(alloc, i, [&](const Draw& draw) {
-        Group& group = groups[draw.limit];
-        group.everywhere = draw.cluster == kEverywhere;
-        group.room = draw.room;
-        if (!group.everywhere && (draw.slots() + kEpsilon < draw.job ||
-                                  draw.slots() < RoomOn(alloc.clusters[draw.cluster])))
-          group.binds = true;
-        Seen& seen = limits[draw.limit];
-        if (seen.campaigns == campaigns) ++seen.campaigns;
-        seen.each = std::max(seen.each, draw.each);
-        seen.slots = std::max(seen.slots, draw.slots());
-      });
-      ++campaigns;
-    }
-    const Claim& claim = claims[n];
-    for (const auto& [limit, seen] : limits) {
-      if (seen.campaigns < campaigns) continue;
-      Group& group = groups[limit];
+  for (std::size_t n = 0; n < claims.size(); ++n)
+    for (const ClaimDraw& draw : draws[n].draws) {
+      Group& group = groups[draw.limit];
+      group.everywhere = draw.cluster == kEverywhere;
+      group.room = draw.room;
+      group.binds = group.binds || draw.binds;
+      if (draw.campaigns < draws[n].campaigns) continue;
       group.claims.push_back(n);
-      group.each.push_back(seen.each);
-      group.asked += (claim.want - claim.held - claim.queued) / std::max(seen.slots, kEpsilon);
+      group.each.push_back(draw.each);
+      group.asked +=
+          (claims[n].want - claims[n].held - claims[n].queued) / std::max(draw.slots, kEpsilon);
     }
-  }
   std::vector<Group> binding;
   std::set<std::vector<std::size_t>> on_clusters;  // limits of many clusters have the same claims
   for (auto& [limit, group] : groups)
@@ -109,30 +131,27 @@ std::vector<Group> GroupsOf(const AllocationState& alloc, const std::vector<Clai
 }
 
 // What claims with limits on clusters can have together now: one binds where all draw from it.
-double RoomFor(const AllocationState& alloc, const std::vector<Claim>& claims, const Group& group) {
+double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
+               const Group& group) {
   struct Limit {
-    int cluster = 0, drawing = 0;
+    int cluster = 0, placements = 0;
     double slots = 0;
   };
   std::unordered_map<int, Limit> limits;
   std::vector<int> on(alloc.clusters.size(), 0);  // placements
-  for (const auto n : group.claims)
-    for (const int i : claims[n].unit.campaigns) {
-      if (alloc.Demand(i) <= 0) continue;
-      const CampaignAllocation& c = alloc.campaigns[i];
-      for (int l = c.placements_begin; l < c.placements_end; ++l)
-        if (Open(alloc, alloc.placements[l])) ++on[alloc.placements[l].cluster];
-      EachDraw(alloc, i, [&](const Draw& draw) {
-        if (draw.cluster == kEverywhere) return;
-        Limit& limit = limits[draw.limit];
-        limit = {draw.cluster, limit.drawing + 1, std::max(limit.slots, draw.slots())};
-      });
+  for (const auto n : group.claims) {
+    for (std::size_t k = 0; k < on.size(); ++k) on[k] += draws[n].placements[k];
+    for (const ClaimDraw& draw : draws[n].draws) {
+      if (draw.cluster == kEverywhere) continue;
+      Limit& limit = limits[draw.limit];
+      limit = {draw.cluster, limit.placements + draw.placements, std::max(limit.slots, draw.slots)};
     }
+  }
   std::vector<double> room(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
     if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
   for (const auto& [number, limit] : limits)
-    if (limit.drawing >= on[limit.cluster])
+    if (limit.placements >= on[limit.cluster])
       room[limit.cluster] = std::min(room[limit.cluster], limit.slots);
   double sum = 0;
   for (const double slots : room) sum += slots;
@@ -146,12 +165,13 @@ struct Part {
   std::vector<double> each{};
 };
 
-Part PartOf(const AllocationState& alloc, std::vector<Claim>& claims, const Group& group) {
+Part PartOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
+            std::vector<Claim>& claims, const Group& group) {
   Part part;
   part.each = group.each;
   // On clusters these are slots: several limits may bind together.
   if (!group.everywhere) part.each.assign(group.claims.size(), 1);
-  part.room = group.everywhere ? group.room : RoomFor(alloc, claims, group);
+  part.room = group.everywhere ? group.room : RoomFor(alloc, draws, group);
   for (std::size_t n = 0; n < group.claims.size(); ++n) {
     Claim& claim = claims[group.claims[n]];
     part.room += part.each[n] * claim.held;
@@ -165,8 +185,11 @@ Part PartOf(const AllocationState& alloc, std::vector<Claim>& claims, const Grou
 
 void DivideCommonLimits(const AllocationState& alloc, std::vector<Claim>& claims) {
   if (alloc.meters.empty() && alloc.classes.empty()) return;
+  std::vector<ClaimDraws> draws;
+  for (const auto& claim : claims) draws.push_back(DrawsOf(alloc, claim));
   std::vector<Part> parts;
-  for (const auto& group : GroupsOf(alloc, claims)) parts.push_back(PartOf(alloc, claims, group));
+  for (const auto& group : GroupsOf(claims, draws))
+    parts.push_back(PartOf(alloc, draws, claims, group));
   // The tightest first: what it keeps from a claim is left to those of the next.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.room * b.weights < b.room * a.weights;
