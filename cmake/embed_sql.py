@@ -103,7 +103,10 @@ def migrations_header(folder):
     out = ["// Generated from sql/migrations. Do not edit.", "#pragma once",
            '#include "db/statement.h"', "", "namespace cigri::sql {",
            "inline const db::Migration kMigrations[] = {"]
-    for path in sorted(folder.glob("*.sql")):
+    for number, path in enumerate(sorted(folder.glob("*.sql")), 1):
+        # Of two with one number the second would never be carried out.
+        if int(path.stem[:4]) != number:
+            sys.exit(f"{path}: this should be migration {number:04}")
         sql = path.read_text()
         checksum = hashlib.sha256(sql.encode()).hexdigest()
         out.append(f'    {{{int(path.stem[:4])}, "{path.stem}", "{checksum}", {literal(sql)}}},')
