@@ -84,7 +84,8 @@ struct Client::Impl {
     return errno == ENOENT ? ": there is no such socket" : std::string(": ") + std::strerror(errno);
   }
 
-  std::string ErrorText(httplib::Error error, std::chrono::milliseconds timeout) const {
+  std::string ErrorText(httplib::Error error, std::chrono::milliseconds timeout,
+                        std::chrono::nanoseconds took) const {
     using E = httplib::Error;
     switch (error) {
       case E::Connection:
@@ -95,6 +96,8 @@ struct Client::Impl {
       case E::SSLLoadingCerts:
         return "no TLS connection to " + endpoint.Text();
       case E::Read:
+        if (took < timeout)
+          return "no whole answer from " + endpoint.Text() + ": it has ended the connection";
         return "no whole answer from " + endpoint.Text() + " (limit " +
                HumanDuration(static_cast<double>(timeout.count()) / 1000) + ")";
       default:
@@ -154,13 +157,14 @@ struct Client::Impl {
       }
       Reset();  // whatever happened, this connection is not to be used again
       // A kept connection that the server had closed fails at once: worth one fresh try.
-      const bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(1);
+      const auto took = std::chrono::steady_clock::now() - began;
+      const bool quick = took < std::chrono::seconds(1);
       if (!fresh && again && repeatable && quick && !too_long && !too_slow) continue;
       r.outcome = OutcomeOf(result.error());
       r.error = too_long ? "the answer of " + endpoint.Text() + " has more than " +
                                std::to_string(options.most_bytes >> 20) + " MB"
                 : too_slow ? "the answer of " + endpoint.Text() + " comes too slowly"
-                           : ErrorText(result.error(), timeout);
+                           : ErrorText(result.error(), timeout, took);
       return r;
     }
   }

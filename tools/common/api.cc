@@ -168,7 +168,8 @@ bool Api::Connect() {
   return way_.client != nullptr;
 }
 
-// `reads`: the request changes nothing, so an API without a database (503) may be left, too.
+// `reads`: the request changes nothing, so an API without a database (503) may be left, too, and
+// one that has ended in the middle of its answer is asked again.
 Answer Api::Ask(const Send& send, bool reads) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   const bool several = addresses_.size() > 1;
@@ -179,7 +180,8 @@ Answer Api::Ask(const Send& send, bool reads) {
     const bool away =
         reads && response.outcome == http::Outcome::kAnswered && response.status == 503;
     const bool not_done = response.outcome == http::Outcome::kNotSent || away;
-    const bool again = several ? not_done : MayComeBack(address(), response);
+    const bool cut = reads && response.outcome == http::Outcome::kMaybeSent;
+    const bool again = cut || (several ? not_done : MayComeBack(address(), response));
     const bool round = asked % addresses_.size() == 0;
     if (!again || (round && std::chrono::steady_clock::now() >= until)) return Take(response);
     if (round) std::this_thread::sleep_for(kPause);

@@ -1,0 +1,70 @@
+// How tools ask an API that dies while it answers.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "tools/common/api.h"
+
+namespace cigri::tools {
+namespace {
+
+// Ends the first connection after the request has come, and answers on the second.
+class DyingApi {
+ public:
+  DyingApi() {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    path_.copy(name.sun_path, sizeof name.sun_path - 1);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    EXPECT_EQ(listen(socket_, 8), 0);
+    thread_ = std::thread([this] {
+      for (int fd; (fd = accept(socket_, nullptr, nullptr)) >= 0; close(fd)) {
+        char request[4096];
+        if (read(fd, request, sizeof request) <= 0 || ++asked_ == 1) continue;
+        const std::string answer =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n"
+            "{\"n\": 12345";
+        if (write(fd, answer.data(), answer.size()) < 0 || write(fd, "}", 1) < 0) continue;
+      }
+    });
+  }
+  ~DyingApi() {
+    shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+    close(socket_);
+    unlink(path_.c_str());
+  }
+  std::string address() const { return "unix:" + path_; }
+  int asked() const { return asked_; }
+
+ private:
+  const std::string path_ = "/tmp/cigri-api-" + RandomHex(6);
+  const int socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::atomic<int> asked_{0};
+  std::thread thread_;
+};
+
+TEST(ApiTest, AReadThatWasCutIsAskedAgainAndAChangeIsNot) {
+  DyingApi read;
+  EXPECT_EQ(Api(read.address()).Get("/campaigns").status, 200);
+  EXPECT_EQ(read.asked(), 2);
+
+  DyingApi changed;
+  try {
+    Api(changed.address()).Delete("/campaigns/1");
+    ADD_FAILURE() << "it was answered";
+  } catch (const Fatal& e) {
+    EXPECT_NE(std::string(e.what()).find("has ended the connection"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(changed.asked(), 1) << "it may have been carried out";
+}
+
+}  // namespace
+}  // namespace cigri::tools
