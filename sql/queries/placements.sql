@@ -31,6 +31,18 @@ SET held_since = NULL, held_event = NULL, held_why = NULL, ended = 0, program_fa
 FROM events AS e
 WHERE l.held_since IS NOT NULL AND e.id = l.held_event AND e.state = 'closed';
 
+-- name: FreeRepairedPlacements
+-- Opens the placements that faults of their cluster have closed (CountClusterFaults), when somebody
+-- has answered that since: by closing HELD_EVERYWHERE of the campaign or CLUSTER_FAULT of the
+-- cluster.
+UPDATE placements AS l SET fault_until = NULL, cluster_faults = 0
+WHERE l.fault_until > now() AND EXISTS (SELECT FROM events AS e
+    WHERE e.state = 'closed' AND e.closed_by NOT IN ('updator', 'nikita')
+        AND (e.campaign_id = l.campaign_id AND e.code = 'HELD_EVERYWHERE'
+            OR e.campaign_id IS NULL AND e.cluster_id = l.cluster_id AND e.code = 'CLUSTER_FAULT')
+        AND e.date_closed > l.fault_until - interval '1 second'
+            * least(360 * 2 ^ least(l.cluster_faults / 10 - 1, 4), 3600));
+
 -- name: GiveUpEpilogues
 -- returns: cluster_id int64, name text
 -- Gives up the epilogues of campaign $1 that have not run $2 seconds after its last task ended, and

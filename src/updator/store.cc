@@ -314,7 +314,10 @@ void Store::RefundTasks(std::int64_t campaign, std::int64_t cluster) {
   db::CloseEvents(tx_, "updator", {.ids = events});
 }
 
-bool Store::ReleasePlacements() { return tx_.Exec(sql::kFreePlacements) > 0; }
+bool Store::ReleasePlacements() {
+  const auto repaired = tx_.Exec(sql::kFreeRepairedPlacements);
+  return tx_.Exec(sql::kFreePlacements) + repaired > 0;
+}
 
 bool Store::RenewCanaries() { return tx_.Exec(sql::kRenewCanaries) > 0; }
 

@@ -313,6 +313,28 @@ TEST_F(StatusUpdatesPgTest, TheLastClusterIsNeverClosedSilently) {
   EXPECT_EQ(State(campaign), "in_treatment") << "nobody had to answer";
 }
 
+// The cause was repaired, the events were closed, and the campaign went on waiting.
+TEST_F(StatusUpdatesPgTest, WhoRepairsAFaultNeedNotWait) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 50});
+  for (const char* code : {"HELD_EVERYWHERE", "CLUSTER_FAULT"}) {
+    std::vector<StatusUpdate> updates;
+    for (const auto job : GivenLive(campaign, 1, 10)) {
+      updates.push_back(Ended(job, 1 << 8));
+      updates.back().remote.message = "Stale file handle";
+    }
+    Apply(updates);
+    Update({campaign});
+    EXPECT_EQ(State(campaign), "paused") << "what was closed before it is no answer";
+    Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = "
+        "'" +
+        std::string(code) + "' AND state = 'open'");
+    Update({});
+    EXPECT_EQ(State(campaign), "in_treatment") << code;
+    EXPECT_EQ(Count("placements WHERE cluster_faults > 0 OR fault_until IS NOT NULL"), 0);
+  }
+}
+
 TEST_F(StatusUpdatesPgTest, APassiveErrorClassOnlyCounts) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 2});

@@ -63,7 +63,9 @@ std::optional<Explanation> Settled(const sql::ListCampaignsRow& row, const Numbe
   if (state == "paused" && wanted == "in_treatment") {
     if (why.find("fault of the cluster") != std::string::npos)
       return Explanation{"it is stopped" + because,
-                         "wait: it goes on then; the cluster's operator sees the fault"};
+                         "wait: it goes on then; the cluster's operator sees the fault. When it is "
+                         "repaired, gridevents -c " +
+                             id + " -f lets it go on at once"};
     const bool prologue = why.find("prologue failed") != std::string::npos;
     return Explanation{"it is stopped" + because,
                        "fix it (gridsub -c " + id + " --set " +
