@@ -62,9 +62,11 @@ WITH present AS (
     FROM present AS p
     WHERE r.campaign_id = p.campaign_id AND r.cluster_id = p.cluster_id AND r.code = p.code
         AND r.until > now() - interval '1 minute'
+        -- each half by its index
         AND NOT EXISTS (SELECT FROM reasons AS o WHERE o.campaign_id = p.campaign_id
-            AND o.cluster_id = p.cluster_id
-                            AND o.code = p.code AND (o.until IS NULL OR o.until > r.until))
+            AND o.cluster_id = p.cluster_id AND o.code = p.code AND o.until IS NULL OFFSET 0)
+        AND NOT EXISTS (SELECT FROM reasons AS o WHERE o.campaign_id = p.campaign_id
+            AND o.cluster_id = p.cluster_id AND o.code = p.code AND o.until > r.until OFFSET 0)
     RETURNING r.campaign_id, r.cluster_id, r.code
 )
 INSERT INTO reasons AS r (campaign_id, cluster_id, code, numbers)

@@ -29,7 +29,7 @@ class BlocksPgTest : public test::PgTest {
         ids);
     Sql("INSERT INTO placements (campaign_id, cluster_id) SELECT i, 1 FROM " + ids);
     Sql("INSERT INTO reasons (campaign_id, cluster_id, code, until) SELECT i, 1, 'x' || j, CASE "
-        "WHEN j > 0 THEN now() END FROM " +
+        "WHEN j > 0 THEN now() - interval '1 day' END FROM " +
         ids + ", generate_series(0, 4) AS j");
     Sql("ANALYZE campaigns, campaign_clusters, placements, reasons");
   }
@@ -46,6 +46,20 @@ class BlocksPgTest : public test::PgTest {
 TEST_F(BlocksPgTest, WhatHeldACampaignIsReadWithoutWhatHeldOthers) {
   GivenCampaigns(2, 3000);
   EXPECT_LT(BlocksOf(sql::kReasonHistory.sql), 30);
+}
+
+TEST_F(BlocksPgTest, ReasonsThatComeAndGoAreFoundWithoutThoseOfOthers) {
+  GivenCampaigns(2, 3000);
+  Sql("UPDATE reasons SET until = now() WHERE code = 'x1' AND campaign_id <= 100");
+  auto sql = std::string(sql::kPutReasons.sql);
+  for (const auto& [place, value] : {std::pair{"$1", "ARRAY(SELECT generate_series(1, 100))"},
+                                     {"$2", "array_fill(1, ARRAY[100])"},
+                                     {"$3", "array_fill('x1'::text, ARRAY[100])"},
+                                     {"$4", "array_fill('{}'::text, ARRAY[100])"}})
+    sql = ReplaceAll(std::move(sql), place, value);
+  EXPECT_LT(BlocksOf(sql), 3000) << "30 for each";
+  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'x1' AND until IS NULL")[0][0].as<int>(),
+            100);
 }
 
 TEST_F(BlocksPgTest, EpiloguesThatRanAreFoundWithoutPlacementsThatHaveNone) {
