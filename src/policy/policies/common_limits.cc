@@ -134,25 +134,26 @@ std::vector<Group> GroupsOf(const std::vector<Claim>& claims,
 double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
                const Group& group) {
   struct Limit {
-    int cluster = 0, placements = 0;
+    int placements = 0;
     double slots = 0;
   };
-  std::unordered_map<int, Limit> limits;
+  std::vector<Limit> limits(alloc.meters.size() + alloc.classes.size() + 1);
   std::vector<int> on(alloc.clusters.size(), 0);  // placements
   for (const auto n : group.claims) {
     for (std::size_t k = 0; k < on.size(); ++k) on[k] += draws[n].placements[k];
     for (const ClaimDraw& draw : draws[n].draws) {
-      if (draw.cluster == kEverywhere) continue;
       Limit& limit = limits[draw.limit];
-      limit = {draw.cluster, limit.placements + draw.placements, std::max(limit.slots, draw.slots)};
+      limit = {limit.placements + draw.placements, std::max(limit.slots, draw.slots)};
     }
   }
   std::vector<double> room(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
     if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
-  for (const auto& [number, limit] : limits)
-    if (limit.placements >= on[limit.cluster])
-      room[limit.cluster] = std::min(room[limit.cluster], limit.slots);
+  for (const auto n : group.claims)
+    for (const ClaimDraw& draw : draws[n].draws)
+      if (const Limit& limit = limits[draw.limit];
+          draw.cluster != kEverywhere && limit.placements >= on[draw.cluster])
+        room[draw.cluster] = std::min(room[draw.cluster], limit.slots);
   double sum = 0;
   for (const double slots : room) sum += slots;
   return sum;
