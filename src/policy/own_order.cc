@@ -44,11 +44,14 @@ void CountOwnSlots(AllocationState& alloc, const std::vector<int>& campaigns) {
   }
 }
 
-// FAIR-22: 0 while a deadline leaves twice as long as the work needs, 1 when it leaves no slack.
+// FAIR-22: 0 while a deadline leaves twice as long as the work needs, 1 when it leaves no slack,
+// and until the length of the work is known: behind others with deadlines it would never be.
 double Urgency(const AllocationState& alloc, const CampaignAllocation& c) {
   const double left = c.row->deadline - alloc.now;
-  if (c.row->deadline <= 0 || !OwnWorkOf(alloc, c).known) return 0;
-  return left <= 0 ? 1 : std::clamp(2 * OwnNeed(alloc, c) / left - 1, 0.0, 1.0);
+  if (c.row->deadline <= 0) return 0;
+  return left <= 0 || !OwnWorkOf(alloc, c).known
+             ? 1
+             : std::clamp(2 * OwnNeed(alloc, c) / left - 1, 0.0, 1.0);
 }
 
 // Only among a user's own campaigns: no deadline takes anything from another user.
@@ -60,6 +63,8 @@ double OwnWeight(const AllocationState& alloc, const CampaignAllocation& c) {
 std::string ItsDeadline(const AllocationState& alloc, const CampaignAllocation& c) {
   const double left = c.row->deadline - alloc.now;
   if (left <= 0) return "its deadline is over";
+  if (!OwnWorkOf(alloc, c).known)
+    return "it has a deadline and none of its jobs has succeeded yet, the first ones go ahead";
   return "its deadline is in " + HumanDuration(left) + " and its work takes " +
          HumanDuration(OwnNeed(alloc, c));
 }

@@ -208,6 +208,17 @@ TEST_F(OwnOrder, ADeadlineGoesFirstAsItsSlackShrinks) {  // FAIR-22
   }
 }
 
+// Behind another one with a deadline nothing would ever be known of it.
+TEST_F(OwnOrder, TheFirstJobsOfACampaignWithADeadlineHaveNoSlack) {
+  Add(1000, 60).deadline = s.now + 60'000;
+  Add(100, 0).deadline = s.now + 100'000;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 9);
+  EXPECT_EQ(WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1),
+            "of the same user, campaign 2 goes first: none of its jobs has succeeded yet, the first "
+            "ones go ahead");
+}
+
 TEST_F(OwnOrder, NoDeadlineTakesAnythingFromAnotherUser) {
   Add(1000, 60).deadline = 1;
   Add(1000, 60, "bob");
