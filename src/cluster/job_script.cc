@@ -242,6 +242,9 @@ else
     trap : HUP INT TERM USR1 USR2 XCPU
     run $shell -c "trap : $ckpt${others:+; trap '' $others}
 $setup$c" sh
+    rc=$?
+    echo $rc >"$out.rc"
+    exit $rc
   } <"/dev/null" >"$out.out" 2>"$out.err" &
   child=$!
   trap 'asked; pass' "$ckpt"
@@ -259,10 +262,10 @@ $setup$c" sh
     rc=$?
     kill -0 $child 2>/dev/null || break
   done
-  # It may have ended while the shell did what a signal asked for, which ended the wait.
-  wait $child 2>/dev/null
-  last=$?
-  [ $last = 127 ] || rc=$last
+  # It may have ended while the shell did what a signal asked for, which ended the wait. bash does not
+  # tell afterwards how.
+  read -r last 2>/dev/null <"$out.rc" && rc=$last
+  rm -f "$out.rc"
   [ -z "$helpers" ] || kill $helpers 2>/dev/null
   # It has ended on its own, when it had saved its work.
   [ -z "$asked_at" ] || [ "$rc" -ge 126 ] || {
