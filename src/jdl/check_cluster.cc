@@ -56,6 +56,7 @@ class ClusterCheck {
   }
 
   void Program();
+  void WarnOfColumns(const std::string& path, const std::string& text);
   void Resources();
   void Walltime();
   void Type();
@@ -88,6 +89,21 @@ std::string ClusterCheck::MissingHint() const {
   return "\"exec_file\": \"PROGRAM\", here or for all clusters";
 }
 
+// Braces that are no column stay as they are, which nobody wants of a mistyped one.
+void ClusterCheck::WarnOfColumns(const std::string& path, const std::string& text) {
+  static const Pattern kNamed("(^|[^$\\{])\\{([A-Za-z_][A-Za-z0-9_-]*)(//|/\\.|/|\\.)?\\}");
+  for (auto found = kNamed.Find(text); found;
+       found = kNamed.Find(text, found.at + found.group[0].size() - 1)) {
+    const auto name = found.Text(2);
+    const auto placeholder = "{" + name + (found.Has(3) ? found.Text(3) : "") + "}";
+    const bool ours = name == "HOME" || name == "CAMPAIGN_ID";
+    if (name.size() < 2 || ours || !Placeholders(placeholder, campaign_.columns).empty()) continue;
+    if (const auto near = DidYouMean(name, campaign_.columns))
+      doc_.Warn(path, placeholder + " is no column: it stays as it is",
+                "did you mean {" + *near + "}?");
+  }
+}
+
 void ClusterCheck::Program() {
   const auto found = Get("exec_file");
   const auto text = ReadText(doc_, found);
@@ -97,6 +113,7 @@ void ClusterCheck::Program() {
   if (text && campaign_.format == kFormatValues) {
     const auto problem = TemplateProblem(*text, campaign_.columns);
     if (!problem.empty()) doc_.Fault(found.path, problem);
+    WarnOfColumns(found.path, *text);
   }
   const auto directory = Get("exec_directory");
   out_.exec_directory = ExpandDirectory(ReadText(doc_, directory).value_or(directory_));

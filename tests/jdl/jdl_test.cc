@@ -200,6 +200,24 @@ TEST(JdlTest, TopLevelKeysAreWrittenInAnyCaseAndThoseOfAClusterAreNot) {
   EXPECT_EQ(result.warnings[0].hint, "did you mean \"walltime\"?");
 }
 
+// Each task ran with "{tempertaure}" in its command, and nobody said so.
+TEST(JdlTest, APlaceholderThatIsNearlyAColumnIsWarnedAbout) {
+  const auto of = [](const std::string& exec_file) {
+    const Result result =
+        Parse(R"({"name":"n","columns":["temperature","k"],"params":[["1","2"]],"exec_file":")" +
+                  exec_file + R"(","clusters":{"alpha":{},"beta":{}}})",
+              Grid());
+    EXPECT_TRUE(result.ok()) << Faults(result);
+    return result.warnings;
+  };
+  const auto warnings = of("p {temperature} {k}{tempertaure/.}");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].key, "exec_file");
+  EXPECT_EQ(warnings[0].message, "{tempertaure/.} is no column: it stays as it is");
+  EXPECT_EQ(warnings[0].hint, "did you mean {temperature}?");
+  EXPECT_TRUE(of("p ${temperatur} {HOME} {other} {x} a{b,c}").empty());
+}
+
 TEST(JdlTest, DefaultsComeFromTheClusterThenFromTheGrid) {
   const auto campaign =
       Good(R"({"name":"n","nb_jobs":2,"exec_file":"x","clusters":{"alpha":{},"beta":{}}})");
