@@ -50,7 +50,11 @@ TEST_F(BlocksPgTest, WhatHeldACampaignIsReadWithoutWhatHeldOthers) {
 
 TEST_F(BlocksPgTest, ReasonsThatComeAndGoAreFoundWithoutThoseOfOthers) {
   GivenCampaigns(2, 3000);
-  Sql("UPDATE reasons SET until = now() WHERE code = 'x1' AND campaign_id <= 100");
+  Sql("INSERT INTO reasons (campaign_id, cluster_id, code, until) SELECT i, k, 'x' || j, now() - "
+      "interval '1 day' + i * interval '1 second' FROM generate_series(1, 3000) AS i, "
+      "generate_series(2, 10) AS k, generate_series(1, 4) AS j; ANALYZE reasons");
+  Sql("UPDATE reasons SET until = now() WHERE cluster_id = 1 AND code = 'x1' AND campaign_id <= "
+      "100");
   auto sql = std::string(sql::kPutReasons.sql);
   for (const auto& [place, value] : {std::pair{"$1", "ARRAY(SELECT generate_series(1, 100))"},
                                      {"$2", "array_fill(1, ARRAY[100])"},
