@@ -188,7 +188,7 @@ TEST_F(NoDatabaseTest, WithoutADatabaseTheAnswerIsOneLineThatSaysWhatToDo) {
   EXPECT_EQ(r.status, 503);
   const auto body = json::parse(r.body);
   EXPECT_EQ(body["message"].get<std::string>().find('\n'), std::string::npos);
-  EXPECT_NE(body["hint"].get<std::string>().find("cigri up"), std::string::npos) << body;
+  EXPECT_NE(body["hint"].get<std::string>().find("tell an operator"), std::string::npos) << body;
   server.Stop();
   std::filesystem::remove_all(dir);
 }
