@@ -237,10 +237,14 @@ WHERE cl.name = $1 AND l.remote_id = $2 ORDER BY l.job_id DESC LIMIT 1;
 
 -- name: LiveJobsOf
 -- returns: job_id int64, batch_id int64, element int, remote_id text, state text
--- The jobs in flight of some batches, by their ranges of job ids.
+-- The jobs in flight of some batches, by their ranges of job ids. OFFSET 0 as in CollectKills: a
+-- plan for one job in flight compares each with all ranges.
 SELECT l.job_id, l.batch_id, l.element, l.remote_id, l.state::text
 FROM unnest($1::bigint[], $2::bigint[]) AS r (first, last)
-JOIN live AS l ON l.job_id BETWEEN r.first AND r.last;
+CROSS JOIN LATERAL (
+    SELECT job_id, batch_id, element, remote_id, state FROM live
+    WHERE job_id BETWEEN r.first AND r.last OFFSET 0
+) AS l;
 
 -- name: LockCopies
 -- returns: id int64
