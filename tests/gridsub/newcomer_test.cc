@@ -57,6 +57,10 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
       {"wc -c {} ::: a 'b c'", "gridsub -- wc -c {} ::: a 'b c'"},
       {"--wait echo {} ::: a", "gridsub --wait -- echo {} ::: a"},
       {"--pipe -- wc", "split FILE"},
+      {"-I , -- wc , ::: a", "a value stands at {}"},
+      {"--link -- wc ::: a ::: b", "::: a b :::+ c d"},
+      {"--tagstring {} -- wc ::: a", "--tag puts"},
+      {"-v -- wc ::: a", "--dry-run"},
       {"-S host -- wc ::: a", "--clusters a,b"},
       {"-- echo hello", "--once for one run without values"},
   };
