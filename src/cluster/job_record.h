@@ -20,6 +20,10 @@ std::string RecordPath(const RemoteRef& ref);
 std::string MeasuredPath(const RemoteRef& ref);
 std::string OutputPath(const RemoteRef& ref, Stream stream);
 
+/// A host may see a file of a shared folder so much later than the one that made it: NFS remembers
+/// for a minute that there was none.
+inline constexpr double kLateFileSeconds = 60;
+
 /// Below ScriptSettings::folder: what the job that runs the element `ref` and others has done.
 std::string GroupPath(const RemoteRef& ref);
 

@@ -1,6 +1,7 @@
 #include "cluster/oar.h"
 
 #include <algorithm>
+#include <ctime>
 #include <set>
 
 #include "core/text.h"
@@ -255,6 +256,9 @@ void OarCluster::PollGroup(const OarItem& item, const std::vector<const RemoteRe
     const auto response = api_.Get(dialect_->Media(path, 0), refs.front()->cluster_user);
     const bool absent = response.outcome == http::Outcome::kAnswered && response.status == 404;
     if (!response.ok() && !absent) return;
+    const double now = api_.clock() > 0 ? api_.clock() : static_cast<double>(std::time(nullptr));
+    const bool ended = whole.state == RemoteState::kEnded && whole.started_at > 0;
+    if (absent && ended && now - whole.ended_at < kLateFileSeconds) return;
     if (response.ok()) log = ParseGroupLog(response.body);
   }
   const auto* last = *std::max_element(refs.begin(), refs.end(), [](const auto* a, const auto* b) {

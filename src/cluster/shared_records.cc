@@ -13,12 +13,11 @@ std::optional<ExitRecord> ReadExitRecord(const SharedFiles& files, const RemoteR
 
 std::optional<GroupLog> ReadGroupLog(const SharedFiles& files, const RemoteJob& whole) try {
   constexpr std::size_t kMost = 1 << 20;
-  constexpr double kLate = 60;
   if (whole.started_at == 0) return GroupLog{};
   const auto part = files.Read(whole.ref.cluster_user, GroupPath(whole.ref), 0, kMost);
   const bool over = whole.state == RemoteState::kEnded;
   const auto now = static_cast<double>(std::time(nullptr));
-  if (!part.exists && over && now - whole.ended_at < kLate) return std::nullopt;
+  if (!part.exists && over && now - whole.ended_at < kLateFileSeconds) return std::nullopt;
   return ParseGroupLog(part.bytes);
 } catch (const std::runtime_error&) {
   return std::nullopt;

@@ -1,6 +1,8 @@
 // The OAR 2.5 driver against answers that a real OAR gave.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "cluster/job_script.h"
 #include "cluster/oar_jobs.h"
 #include "core/text.h"
@@ -415,6 +417,26 @@ TEST_F(OarGroupTest, WhatCannotBeReadIsNoNewsAndWhatIsNotThereIsNoSuccess) {
   const auto result = oar_->Poll(request_);
   ASSERT_EQ(result.jobs.size(), 2u);
   for (const auto& job : result.jobs) EXPECT_EQ(job.cause, EndCause::kUnknown);
+}
+
+// The frontend may remember for a minute that a file on NFS was not there: all of the job would run
+// again.
+TEST_F(OarGroupTest, WhatIsNotThereRightAfterTheEndMayBeThereLater) {
+  server_.On("GET", "ids=", List(nlohmann::json::array({Item(84, "Terminated")})));
+  auto ended = FixtureJson("oar/job_terminated");
+  ended["stop_time"] = std::time(nullptr) - 5;
+  server_.On("GET", "/jobs/84.json", Says(ended));
+  server_.On("GET", "/media/", Says({{"code", 404}}, 404));
+  request_.jobs.resize(2);
+  EXPECT_TRUE(oar_->Poll(request_).jobs.empty());
+  server_.On("GET", "/media/",
+             {200,
+              "cigri1 begins 100 1000\ncigri1 0 1000 1005 node7 84 100 end\n"
+              "cigri1 begins 101 1005\ncigri1 0 1005 1006 node7 84 101 end\n",
+              "x/y"});
+  const auto result = oar_->Poll(request_);
+  ASSERT_EQ(result.jobs.size(), 2u);
+  for (const auto& job : result.jobs) EXPECT_EQ(job.wait_status, 0);
 }
 
 // An API with a ceiling on calls, that is far away.
