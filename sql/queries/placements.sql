@@ -6,9 +6,8 @@
 -- placements that are closed now.
 UPDATE placements AS l
 SET cluster_faults = l.cluster_faults + f.n,
-    fault_until = CASE WHEN l.cluster_faults + f.n >= 10 THEN
-        now() + least(360 * 2 ^ least((l.cluster_faults + f.n) / 10 - 1, 4), 3600)
-            * interval '1 second' END
+    fault_until = CASE WHEN l.cluster_faults + f.n >= 10
+        THEN now() + closed_by_faults(l.cluster_faults + f.n) END
 FROM (SELECT campaign_id, cluster_id, least(n, 10) AS n
     FROM unnest($1::bigint[], $2::int[], $3::int[]) AS e (campaign_id, cluster_id, n)) AS f
 WHERE l.campaign_id = f.campaign_id AND l.cluster_id = f.cluster_id
@@ -40,8 +39,7 @@ WHERE l.fault_until > now() AND EXISTS (SELECT FROM events AS e
     WHERE e.state = 'closed' AND e.closed_by NOT IN ('updator', 'nikita')
         AND (e.campaign_id = l.campaign_id AND e.code = 'HELD_EVERYWHERE'
             OR e.campaign_id IS NULL AND e.cluster_id = l.cluster_id AND e.code = 'CLUSTER_FAULT')
-        AND e.date_closed > l.fault_until - interval '1 second'
-            * least(360 * 2 ^ least(l.cluster_faults / 10 - 1, 4), 3600));
+        AND e.date_closed > l.fault_until - closed_by_faults(l.cluster_faults));
 
 -- name: GiveUpEpilogues
 -- returns: cluster_id int64, name text
