@@ -104,7 +104,7 @@ std::string Filled(const Placeholder& p, ShellPlace place, const std::vector<std
 }
 
 // JSON holds text alone. A row with other bytes is read and written with each byte as the character
-// of the same number.
+// of the same number; other characters, which only \uXXXX can say there, stay what they are.
 std::string CodePoints(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) {
@@ -119,8 +119,8 @@ std::string BytesOf(std::string_view points) {
   std::string out;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto lead = static_cast<unsigned char>(points[i]);
-    const bool two = lead >= 0x80 && i + 1 < points.size();
-    out += two ? static_cast<char>((lead & 3) << 6 | (points[++i] & 0x3f)) : points[i];
+    const bool byte = (lead == 0xc2 || lead == 0xc3) && i + 1 < points.size();
+    out += byte ? static_cast<char>((lead & 3) << 6 | (points[++i] & 0x3f)) : points[i];
   }
   return out;
 }

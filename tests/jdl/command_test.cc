@@ -173,6 +173,14 @@ TEST(CommandLineTest, ALineThatIsNoRowIsOneValue) {
   EXPECT_NE(ValuesProblem("[\"a\\u0000\"]", 1), "");
 }
 
+// \u4088 came out as bytes of nothing, so that the row was another one when it was written again.
+TEST(CommandLineTest, ARowThatIsNoUtf8HasCharactersBeyondItsBytes) {
+  const std::vector<std::string> values = {"\xE4\x82\x88\xC7", "\xC3\xA9"};
+  const auto read = DecodeValues("[\"\\u4088\xC7\",\"\xC3\xA9\"]");
+  EXPECT_EQ(read, values);
+  EXPECT_EQ(DecodeValues(EncodeValues(read)), values);
+}
+
 // An apostrophe in a comment made all behind it a text in quotes, and values were not quoted there.
 TEST(CommandLineTest, ACommentIsNoTextInQuotesAndHasNoPlaceholders) {
   for (const auto& value : kNasty) {
