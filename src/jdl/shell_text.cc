@@ -68,7 +68,7 @@ bool ShellWalk::TakeDollar() {
 void ShellWalk::TakeOne(char c) {
   ++at_;
   const Frame now = frames_.back();
-  if (c == now.close) {
+  if (now.close != '\0' && c == now.close) {
     frames_.pop_back();
   } else if (now.place == ShellPlace::kPlain) {
     if (c == '\'') Open(ShellPlace::kSingle, '\'');

@@ -271,6 +271,12 @@ TEST(MacrosTest, HomeAndCampaignBecomeVariablesWhereTheShellWouldExpandThem) {
   EXPECT_EQ(WithCampaignId(ExpandDirectory("~/mc/{CAMPAIGN_ID}"), 12), "$HOME/mc/12");
 }
 
+// A NUL closed what nothing closes, and the next byte was read in front of the list of what is open.
+TEST(CommandLineTest, ANulInAText) {
+  const std::string text("\0'{HOME}'", 9);
+  EXPECT_EQ(ExpandMacros(text, false), text);
+}
+
 TEST(FillTextTest, APathTakesValuesAsTheyAre) {
   const std::vector<std::string> columns{"k"};
   EXPECT_EQ(FillText("out/{}.txt", {}, {"it's"}), "out/it's.txt");
