@@ -271,11 +271,24 @@ std::string Unquotable(ShellPlace place) {
     case ShellPlace::kParameter:
       return "within \"${ }\", where no quoting is safe: give it to a variable first, x={}";
     case ShellPlace::kUnclear:
-      return "behind a case within \"$( )\" or a $'\\'', which shells read in several ways: put it "
-             "before that, x={}";
+      return "behind a case within \"$( )\", a $'\\'' or a $[, which shells read in several ways: "
+             "put it before that, x={}";
     default:
       return "";
   }
+}
+
+// Why no value can be appended.
+std::string EndProblem(std::string_view exec_file) {
+  ShellWalk walk(exec_file);
+  while (!walk.AtEnd()) walk.Next();
+  const ShellPlace place = walk.place();
+  if (place == ShellPlace::kSingle || place == ShellPlace::kDouble)
+    return "ends within quotes that nothing closes";
+  if (place == ShellPlace::kComment)
+    return "ends in a comment, where no program gets the values: write {} where they belong";
+  const std::string where = Unquotable(place);
+  return where.empty() ? "" : "has no placeholder, and its end, where values go, is " + where;
 }
 
 // ${name} is the shell's, and nothing there: the placeholder was meant.
@@ -309,6 +322,7 @@ std::string TemplateProblem(std::string_view exec_file, const std::vector<std::s
     ++placeholders;
     return std::string();
   });
+  if (placeholders == 0 && problem.empty()) problem = EndProblem(exec_file);
   if (placeholders > kMaxPlaceholders)
     problem = "has " + Pluralize(placeholders, "placeholder") + ", the limit is " +
               std::to_string(kMaxPlaceholders);

@@ -74,8 +74,8 @@ std::string FillText(std::string_view text, const std::vector<std::string>& colu
 std::vector<std::string> Placeholders(std::string_view exec_file,
                                       const std::vector<std::string>& columns);
 
-/// Why exec_file cannot take values safely ("" when it can): a placeholder within backquotes or in a
-/// here-document, or more than kMaxPlaceholders.
+/// Why exec_file cannot take values safely ("" when it can): a placeholder, or without any the end,
+/// is within backquotes, in a here-document or the like; there are more than kMaxPlaceholders.
 std::string TemplateProblem(std::string_view exec_file, const std::vector<std::string>& columns);
 
 /// Why these cannot be names of columns ("" when they can).

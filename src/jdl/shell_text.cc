@@ -89,9 +89,11 @@ void ShellWalk::TakeOne(char c) {
 
 // The patterns of a case have a ) that closes nothing: within "$( )" nobody can say where that
 // ends.
-// $'it\'s' is one text for some shells, and for others not.
+// $'it\'s' is one text for some shells, and for others not; $[ ] is arithmetic for some.
 void ShellWalk::NoteUnclear() {
-  if (frames_.back().place != ShellPlace::kPlain) return;
+  const ShellPlace now = frames_.back().place;
+  if (Has("$[") && now != ShellPlace::kSingle && now != ShellPlace::kComment) unclear_ = true;
+  if (now != ShellPlace::kPlain) return;
   if (word_begins_ && frames_.back().quoted && (Has("case ") || Has("case\t") || Has("case\n")))
     unclear_ = true;
   if (Has("$'") && text_.substr(at_, text_.find('\'', at_ + 2) - at_).back() == '\\')
@@ -114,6 +116,8 @@ void ShellWalk::AnnounceHereDocument() {
       quote = c;
     else if (c != '\\' || quote == '\'')
       here.end += c;
+    else if (++i < text_.size() && text_[i] != '\n')  // a line may go on in the next one
+      here.end += text_[i];
   }
   announced_.push_back(here);
 }
@@ -122,14 +126,17 @@ void ShellWalk::AnnounceHereDocument() {
 void ShellWalk::EnterHereDocuments() {
   if (announced_.empty()) return;
   std::size_t i = at_;
-  for (const auto& here : announced_)
-    for (bool over = false; !over && i < text_.size();) {
+  for (const auto& here : announced_) {
+    bool over = false;
+    while (!over && i < text_.size()) {
       const std::size_t end = std::min(text_.find('\n', i), text_.size());
       std::string_view line = text_.substr(i, end - i);
       if (here.tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
-      over = line == here.end;
+      over = line == here.end && end < text_.size();  // appended text would be on a last line
       i = std::min(end + 1, text_.size());
     }
+    if (!over) i = text_.size() + 1;
+  }
   announced_.clear();
   here_ends_ = i;
   if (at_ < here_ends_) Open(ShellPlace::kHereDocument, '\0');

@@ -226,6 +226,7 @@ TEST(TemplateTest, AValueWhereNoQuotesQuoteIsRefused) {
                {"echo \"$(( (2) + {} ))\"", "$(( ))"},
                {"x=\"$(case a in *) echo \"{}\";; esac)\"", "behind a case"},
                {"echo $'it\\'s' {}", "behind a case"},
+               {"echo \"$[ 1 ]\" $[ {} ]", "or a $["},
                {"echo ${name}", "the placeholder is {name}"},
                {"echo \"${1}\"", "the placeholder is {1}"}};
   for (const auto& c : cases)
@@ -241,6 +242,17 @@ TEST(TemplateTest, AValueWithinAHereDocumentIsRefused) {
   for (const char* good : {"cat <<E\nx\nE\necho {}", "echo {} <<E\nit's\nE", "echo '<<E'\necho {}",
                            "echo $((1 << 2))\necho {}", "cat <<A <<B\nA\nB\necho {}",
                            "echo \"<<E\"\necho {}", "cat <<<x\necho {}", "# <<E\necho {}"})
+    EXPECT_EQ(TemplateProblem(good, {}), "") << good;
+}
+
+// Without a placeholder the values are appended, in quotes: that must be a place where quotes
+// quote.
+TEST(TemplateTest, AnEndAtWhichNoValueCanStandIsRefused) {
+  for (const char* bad : {"a # b", "cat <<E\nx", "cat <<E\n", "cat <<E\nx\nE", "echo 'x", "echo \"x",
+                          "echo `x", "echo $(( 1", "echo $[1", "echo \"${x", "cat <<E\\\nx\nE\n"})
+    EXPECT_NE(TemplateProblem(bad, {}), "") << bad;
+  for (const char* good : {"cat <<E\nx\nE\n", "cat <<E\nx\nE\necho", "cat <<E\\\nx\nEx\n", "a b#c",
+                           "a {} # b", "a # b\nc"})
     EXPECT_EQ(TemplateProblem(good, {}), "") << good;
 }
 
