@@ -267,12 +267,14 @@ std::string Unquotable(ShellPlace place) {
     case ShellPlace::kHereDocument:
       return "in a here-document, where no quoting is safe: pass it to a program as an argument";
     case ShellPlace::kArithmetic:
-      return "within $(( )), where no quoting is safe: give it to a variable first, x={}";
+      return "within $(( )) or another place of numbers, where no quoting is safe: give it to a "
+             "variable first, x={}";
     case ShellPlace::kParameter:
       return "within \"${ }\", where no quoting is safe: give it to a variable first, x={}";
     case ShellPlace::kUnclear:
-      return "behind a case within \"$( )\", a $'\\'' or a $[, which shells read in several ways: "
-             "put it before that, x={}";
+      return "behind a case within \"$( )\", a $'\\'', $[, [ ]= or ((, which shells read in "
+             "several "
+             "ways: put it before that, x={}";
     default:
       return "";
   }

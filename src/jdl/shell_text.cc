@@ -39,7 +39,21 @@ bool IsShells(std::string_view text, std::size_t at) {
   return at > 0 && text[at - 1] == '$' && text[at] == '{';
 }
 
+// Whether what is within ${ } has numbers that bash computes: x[1], x:1:2; not x:-word.
+bool Computes(std::string_view parameter) {
+  std::size_t i = 0;
+  while (i < parameter.size() && (IsNameChar(parameter[i]) || parameter[i] == '!')) ++i;
+  const auto rest = parameter.substr(i, 2);
+  return StartsWith(rest, "[") || (rest.size() == 2 && rest[0] == ':' &&
+                                   std::string_view("-=+?").find(rest[1]) == rest.npos);
+}
+
 }  // namespace
+
+std::size_t ShellWalk::Ahead::From(std::string_view text, std::size_t at) {
+  if (found <= at) found = any ? text.find_first_of(what, at) : text.find(what, at);
+  return found;
+}
 
 // What a $ begins; at_ is at it.
 bool ShellWalk::TakeDollar() {
@@ -58,7 +72,10 @@ bool ShellWalk::TakeDollar() {
   } else if (Has("${")) {
     at_ += 2;
     const bool plain = now == ShellPlace::kPlain;
-    Open(plain || now == ShellPlace::kArithmetic ? now : ShellPlace::kParameter, '}');
+    Open(plain && Computes(text_.substr(at_))      ? ShellPlace::kArithmetic
+         : plain || now == ShellPlace::kArithmetic ? now
+                                                   : ShellPlace::kParameter,
+         '}');
   } else {
     return false;
   }
@@ -89,12 +106,19 @@ void ShellWalk::TakeOne(char c) {
 
 // The patterns of a case have a ) that closes nothing: within "$( )" nobody can say where that
 // ends.
-// $'it\'s' is one text for some shells, and for others not; $[ ] is arithmetic for some.
+// $'it\'s' is one text for some shells, and for others not; $[ ], ((")")) and the x of a[x]=1 are
+// arithmetic for some.
 void ShellWalk::NoteUnclear() {
   const ShellPlace now = frames_.back().place;
   if (Has("$[") && now != ShellPlace::kSingle && now != ShellPlace::kComment) unclear_ = true;
   if (now != ShellPlace::kPlain) return;
   if (word_begins_ && frames_.back().quoted && (Has("case ") || Has("case\t") || Has("case\n")))
+    unclear_ = true;
+  const std::size_t line = newline_.From(text_, at_);
+  if (Has("[") && std::min(assigned_.From(text_, at_), appended_.From(text_, at_)) < line)
+    unclear_ = true;
+  if (word_begins_ && Has("((") &&
+      quoting_.From(text_, at_) < std::min(closing_.From(text_, at_), line))
     unclear_ = true;
   if (Has("$'") && text_.substr(at_, text_.find('\'', at_ + 2) - at_).back() == '\\')
     unclear_ = true;
@@ -163,6 +187,10 @@ std::string_view ShellWalk::Next() {
   if (c == '\\' && at_ + 1 < text_.size() && now != ShellPlace::kSingle &&
       now != ShellPlace::kComment) {
     at_ += 2;
+  } else if (now == ShellPlace::kPlain && word_begins_ && Has("((")) {
+    at_ += 2;
+    Open(ShellPlace::kArithmetic, ')');
+    Open(ShellPlace::kArithmetic, ')');
   } else if (now == ShellPlace::kPlain && Has("<<<")) {
     at_ += 3;  // a word, not a document
   } else if (now == ShellPlace::kPlain && Has("<<")) {

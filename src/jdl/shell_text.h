@@ -60,6 +60,15 @@ class ShellWalk {
     std::string end;  // the line behind it
     bool tabs;        // which may begin with tabs
   };
+  // Where the next of something is, looked for once: `what`, or any character of it.
+  struct Ahead {
+    std::string_view what;
+    bool any = false;
+    std::size_t found = 0;
+    std::size_t From(std::string_view text, std::size_t at);
+  };
+  Ahead newline_{"\n"}, assigned_{"]="}, appended_{"]+="}, closing_{"))"};
+  Ahead quoting_{"'\"`\\#", true};
   std::vector<HereDocument> announced_;  // they begin with the next line
   std::size_t here_ends_ = 0;            // of those that are read now: behind the last end
 };

@@ -207,6 +207,7 @@ TEST(CommandLineTest, AValueStaysLiteralNextToWhatTheShellExpands) {
          {"printf '<%s>' ${u:-{}}", "printf '<%s>' \"${u:-}{}\"", "printf '<%s>' \"${u:-\"\"}{}\"",
           "u=\"${u:-\"}\"}\"; printf '<%s>' {}", "u=${u:-a #'b'}; printf '<%s>' {}",
           "u=\"${u:-it's}\"; printf '<%s>' \"{}\"", "u=$((1 << 2)); printf '<%s>' {}",
+          "( (printf '<%s>' {}) )", "[ a = b ] || printf '<%s>' {}",
           "case x in (x) printf '<%s>' {};; esac", "case x in x) printf '<%s>' {};; esac",
           "u=$(case x in x) echo;; esac); printf '<%s>' \"{}\"",
           "printf '<%s>' \"$u$( (printf %s '') )$((1 - 1))\"{} | sed 's/<0/</'"})
@@ -226,7 +227,14 @@ TEST(TemplateTest, AValueWhereNoQuotesQuoteIsRefused) {
                {"echo \"$(( (2) + {} ))\"", "$(( ))"},
                {"x=\"$(case a in *) echo \"{}\";; esac)\"", "behind a case"},
                {"echo $'it\\'s' {}", "behind a case"},
-               {"echo \"$[ 1 ]\" $[ {} ]", "or a $["},
+               {"echo \"$[ 1 ]\" $[ {} ]", "$["},
+               {"echo ${x[{}]}", "place of numbers"},
+               {"echo ${x:{}:1}", "place of numbers"},
+               {"(( {} > 1 )) && ./x", "place of numbers"},
+               {"for ((i = 0; i < {}; i++)); do ./x; done", "place of numbers"},
+               {"((echo ')'); echo {})", "or (("},
+               {"a[{}]=1", "[ ]="},
+               {"a=([1]=x [{}]=2)", "[ ]="},
                {"echo ${name}", "the placeholder is {name}"},
                {"echo \"${1}\"", "the placeholder is {1}"}};
   for (const auto& c : cases)
@@ -242,6 +250,13 @@ TEST(TemplateTest, AValueWithinAHereDocumentIsRefused) {
   for (const char* good : {"cat <<E\nx\nE\necho {}", "echo {} <<E\nit's\nE", "echo '<<E'\necho {}",
                            "echo $((1 << 2))\necho {}", "cat <<A <<B\nA\nB\necho {}",
                            "echo \"<<E\"\necho {}", "cat <<<x\necho {}", "# <<E\necho {}"})
+    EXPECT_EQ(TemplateProblem(good, {}), "") << good;
+}
+
+TEST(TemplateTest, AValueBehindWhatBashComputesIsTaken) {
+  for (const char* good :
+       {"for ((i = 0; i < (2); i++)); do ./x {} $i; done", "echo $((1 + 2)) {}",
+        "x=${a:1:2} y=${a[1]} ./x {}", "echo ${x:-{}} ${x:+{}} ${x#{}} [{}] a[{}]"})
     EXPECT_EQ(TemplateProblem(good, {}), "") << good;
 }
 
