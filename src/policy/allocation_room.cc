@@ -44,14 +44,6 @@ std::int64_t PlacesIn(double queue, const PlacementAllocation& placement) {
 
 }  // namespace
 
-// The limits that a job of the placement draws from.
-template <typename What>
-void AllocationState::EachUse(const PlacementAllocation& placement, const What& what) const {
-  for (const auto& use : clusters[placement.cluster].uses) what(use);
-  for (const auto& use : campaigns[placement.campaign].uses) what(use);
-  for (int i = 0; i < placement.uses; ++i) what(placement_uses[placement.uses_begin + i]);
-}
-
 double AllocationState::IdleFor(const PlacementAllocation& placement) const {
   double slots = clusters[placement.cluster].free;
   EachUse(placement, [&](const MeterUse& use) {
@@ -115,14 +107,34 @@ Code AllocationState::NoRoom(const PlacementAllocation& placement) const {
   return clusters[placement.cluster].winner >= 0 ? Code::kServedBefore : Code::kFull;
 }
 
-Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {
+Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room,
+                                const std::vector<double>* own) const {
   EachUse(placement, [&](const MeterUse& use) {
     const double each = use.per_job + use.per_slot * placement.slots;
     if (each <= 0) return;
-    const auto n = static_cast<std::int64_t>(std::floor(meters[use.meter].room / each + kEpsilon));
-    if (n < room.jobs) room = {n, meters[use.meter].code, use.meter};
+    const Meter& meter = meters[use.meter];
+    const double left =
+        own == nullptr ? meter.room : std::max(0.0, meter.limit - (*own)[use.meter]);
+    const auto n = static_cast<std::int64_t>(std::floor(left / each + kEpsilon));
+    if (n < room.jobs) room = {n, meter.code, use.meter};
   });
   return room;
+}
+
+std::vector<int> AllocationState::LackingMeters(int l, const Room& room) const {
+  const PlacementAllocation& placement = placements[l];
+  std::vector<int> lacking;
+  if (room.jobs > 0 || room.meter < 0) return lacking;
+  bool other = false;
+  EachUse(placement, [&](const MeterUse& use) {
+    const Meter& meter = meters[use.meter];
+    const double each = use.per_job + use.per_slot * placement.slots;
+    if (each <= meter.room + kEpsilon) return;
+    const bool several = meter.code == Code::kLicence || (use.per_slot > 0 && placement.slots > 1);
+    other = other || !several || each > meter.limit;
+    lacking.push_back(use.meter);
+  });
+  return other ? std::vector<int>() : lacking;
 }
 
 // Slots that later jobs may use without keeping the multi-slot one from starting when it could: of
@@ -242,12 +254,12 @@ Room AllocationState::WhyOf(int l) const {
   return rule.jobs <= 0 ? rule : room;
 }
 
-std::int64_t AllocationState::RulesAllow(int l) const {
+std::int64_t AllocationState::RulesAllow(int l, const std::vector<double>* own) const {
   const PlacementAllocation& placement = placements[l];
   const CampaignAllocation& campaign = campaigns[placement.campaign];
   if (clusters[placement.cluster].block != Code::kNone || placement.block != Code::kNone) return 0;
   const std::int64_t jobs = std::min<std::int64_t>(placement.left, campaign.left - placement.avoid);
-  return jobs <= 0 ? 0 : MeterRoom(placement, {jobs, Code::kNone, -1}).jobs;
+  return jobs <= 0 ? 0 : MeterRoom(placement, {jobs, Code::kNone, -1}, own).jobs;
 }
 
 // A copy goes where the slow one is not; to the same cluster only when there is no other.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/campaign_scheduler.h"
@@ -25,7 +26,12 @@ struct Meter {
   double limit = 0, room = 0;
   Code code = Code::kQuota;
   std::string name{};  ///< for messages: "user alice"
-  double kept = 0;     ///< not in `room`: for a job that needs more than is left
+  double kept = 0;     ///< not in `room`: for a job that needs more than is left...
+  int kept_for = -1;   ///< ...of this campaign
+  void Keep(int campaign) {
+    kept += std::exchange(room, 0);
+    kept_for = campaign;
+  }
 };
 
 struct MeterUse {
@@ -173,8 +179,19 @@ class AllocationState {
   /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;
   /// kNone when nothing binds.
   Room WhyOf(int l) const;
-  /// Jobs that placement `l` could be given on an idle cluster: what its rules and limits leave.
-  std::int64_t RulesAllow(int l) const;
+  /// Licence pools and limits of slots that have too little left for one job more of the placement,
+  /// but room for it when they are empty, and are all that is in its way. `room`: RoomOf(l).
+  std::vector<int> LackingMeters(int l, const Room& room) const;
+  /// Jobs that placement `l` could be given on an idle cluster: what its rules and limits leave;
+  /// with `own`, by meter, what they would leave if nobody held anything else of them.
+  std::int64_t RulesAllow(int l, const std::vector<double>* own = nullptr) const;
+  /// Calls `what` with each limit that a job of the placement draws from.
+  template <typename What>
+  void EachUse(const PlacementAllocation& placement, const What& what) const {
+    for (const auto& use : clusters[placement.cluster].uses) what(use);
+    for (const auto& use : campaigns[placement.campaign].uses) what(use);
+    for (int i = 0; i < placement.uses; ++i) what(placement_uses[placement.uses_begin + i]);
+  }
   /// Gives up to `want` jobs, overdue copies first; returns how many.
   std::int64_t Take(int l, std::int64_t want);
   /// Gives up to `want` copies of running tasks (CampaignAllocation::copies).
@@ -220,15 +237,14 @@ class AllocationState {
   double ClassCost(const PlacementAllocation& placement) const;
   Code NoRoom(const PlacementAllocation& placement) const;
   std::int64_t QueuePlaces(const PlacementAllocation& placement) const;
-  Room MeterRoom(const PlacementAllocation& placement, Room room) const;
+  Room MeterRoom(const PlacementAllocation& placement, Room room,
+                 const std::vector<double>* own = nullptr) const;
   Room ReservationRoom(const PlacementAllocation& placement, Room room) const;
   std::int64_t AskScheduler(const PlacementAllocation& placement, std::int64_t tasks) const;
   void Spend(PlacementAllocation& placement, std::int64_t jobs);
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
   bool MayBypass(const PlacementAllocation& placement) const;
   double BypassSlots(const PlacementAllocation& passing) const;
-  template <typename What>
-  void EachUse(const PlacementAllocation& placement, const What& what) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
   std::int64_t RoomAsIf(int l, std::int64_t waiting);
   std::int64_t OverdueElsewhere(const PlacementAllocation& placement) const;

@@ -163,7 +163,10 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       break;
     }
     case Code::kSlotsKept:
-      reason.numbers = {alloc.IdleFor(placement), double(placement.slots)};
+      reason.numbers = {room.meter >= 0
+                            ? alloc.meters[room.meter].room + alloc.meters[room.meter].kept
+                            : alloc.IdleFor(placement),
+                        double(placement.slots)};
       return;
     case Code::kBypassed:
       reason.numbers = {TimesBypassed(alloc, next, placement), LooksAfter(cluster, l)->pass,
@@ -247,8 +250,12 @@ void FillReason(const AllocationState& alloc, const State& next, int l, bool own
   if (own_next && (reason.code == Code::kServedBefore || reason.code == Code::kFull))
     reason.code = Code::kOwnFirst;
   if (reason.code == Code::kServedBefore || reason.code == Code::kFull ||
-      reason.code == Code::kMaxRunning || reason.code == Code::kReserve)
+      reason.code == Code::kMaxRunning || reason.code == Code::kReserve ||
+      reason.code == Code::kQuota)
     if (const Code code = WaitsForSlots(alloc, next, l); code != Code::kNone) reason.code = code;
+  if (room.meter >= 0 && room.code != Code::kLicence &&
+      alloc.meters[room.meter].kept_for == placement.campaign)
+    reason.code = Code::kSlotsKept;
   Explain(alloc, next, l, room, reason);
 }
 

@@ -259,36 +259,43 @@ TEST(T19, WhatALimitLeavesIsKeptLikeIdleSlots) {
   const struct {
     const char* what;
     void (*limit)(PolicyFixture&);
+    const char* code;
   } limits[] = {
-      {"a ceiling", [](PolicyFixture& s) { s.cluster(1).max_running = 24; }},
+      {"a ceiling", [](PolicyFixture& s) { s.cluster(1).max_running = 24; }, "CLUSTER_MAX_RUNNING"},
       {"a reserve",
        [](PolicyFixture& s) {
          s.snapshot.config.reserves = {{"new", "", .4}};
-       }},
+       },
+       "RESERVE"},
       {"a quota",
-       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "grid", .slots = 24}}; }},
+       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "grid", .slots = 24}}; },
+       "QUOTA"},
   };
   const auto narrow = [](PolicyFixture& s, int running) {
     s.placement(1, 1).in_flight = s.placement(1, 1).running = running;
     s.cluster(1).running = s.cluster(1).running_slots = running;
     s.cluster(1).free = 40 - running;
   };
-  for (const auto& [what, limit] : limits) {
-    PolicyFixture s(PolicyKind::kFairshare);
-    s.snapshot.config.multi_slot_age = 5;
-    s.AddCluster(40);
-    s.AddCampaign(1000, "bob");
-    s.AddCampaign(10, "alice", {}, 6);
-    limit(s);
-    narrow(s, 23);
-    int passed = 0;
-    for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
-    EXPECT_EQ(passed, 5) << what;
-    EXPECT_EQ(s.Why(1), "MULTI_SLOT_RESERVATION") << what;
-    narrow(s, 18);
-    s.Run();
-    EXPECT_EQ(s.Given(2), 1) << what;
-  }
+  for (const auto& [what, limit, code] : limits)
+    for (const auto policy : {PolicyKind::kFairshare, PolicyKind::kStride}) {
+      PolicyFixture s(policy);
+      s.snapshot.config.multi_slot_age = 5;
+      s.AddCluster(40);
+      s.AddCampaign(1000, "bob");
+      s.AddCampaign(10, "alice", {}, 6);
+      limit(s);
+      narrow(s, 23);
+      int passed = 0;
+      for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
+      // By shares alone it is kept at once: no job needs to be passed.
+      const bool at_once = policy == PolicyKind::kFairshare;
+      EXPECT_EQ(passed, at_once ? 0 : 5) << what;
+      EXPECT_EQ(s.Why(1), at_once ? code : "MULTI_SLOT_RESERVATION") << what;
+      EXPECT_EQ(s.Why(2), "SLOTS_KEPT") << what;
+      narrow(s, 18);
+      s.Run();
+      EXPECT_EQ(s.Given(2), 1) << what;
+    }
 }
 
 // FBS-13: the gap, the step and the start value of a class.

@@ -146,6 +146,44 @@ TEST(ShareErrorTest, WhoNeedsTwoLicencesGetsThemBesideWhoNeedsOne) {
       << "none lies idle for long";
 }
 
+// Each slot of a limit that comes back goes to a job of one slot, unless it is kept for one of
+// four.
+TEST(ShareErrorTest, WideJobsGetTheirPartOfALimitWithoutReservations) {
+  const json plain = {{{"slots", 6}}, {{"slots", 6}}};
+  const json ceilings = {{{"slots", 12}, {"max_running", 5}}, {{"slots", 12}, {"max_running", 5}}};
+  const auto quota = [](int slots) {
+    return json({{"preset", "site-default"}, {"quotas", {{{"scope", "grid"}, {"slots", slots}}}}});
+  };
+  const struct {
+    const char* what;
+    json clusters, policy;
+    int slots;
+  } cases[] = {
+      {"a quota of as many slots as a cluster has", plain, quota(6), 6},
+      {"a quota of some slots on each cluster", plain, quota(8), 8},
+      {"ceilings", ceilings, {{"preset", "site-default"}}, 10},
+      {"a reserve",
+       {{{"slots", 12}}},
+       {{"preset", "site-default"}, {"reserves", {{{"class", "new"}, {"fraction", 0.5}}}}},
+       6},
+  };
+  json wide = Campaign("wide", 20'000, 1200);
+  wide["slots"] = 4;
+  const json campaigns = {Campaign("bob", 20'000, 600), Campaign("dan", 20'000, 600), wide};
+  for (const auto& c : cases) {
+    const Outcome run(
+        json({{"clusters", c.clusters}, {"policy", c.policy}, {"campaigns", campaigns}}).dump(), {},
+        24 * kHour);
+    for (const auto& user : run.report.users) {
+      EXPECT_GT(user.part, 0.3) << c.what << ": " << user.name;
+      EXPECT_LT(user.part, 0.4) << c.what << ": " << user.name;
+    }
+    const auto& users = run.report.users;
+    EXPECT_GT(users[0].slot_s + users[1].slot_s + users[2].slot_s, 0.95 * c.slots * 24 * kHour)
+        << c.what << ": little lies idle";
+  }
+}
+
 // What a small user cannot use is the other's: no error, whoever was counted first.
 TEST(ShareErrorTest, WhatOthersCannotUseIsNoError) {
   json campaigns = {Campaign("large", 3000, 300)};

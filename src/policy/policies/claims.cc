@@ -13,28 +13,51 @@
 namespace cigri::policy {
 namespace {
 
-// The pool that has too few licences left for one more job, where nothing else is in its way.
-int LackingPool(const AllocationState& alloc, int l) {
-  const Room room = alloc.RoomOf(l);
-  if (room.jobs > 0 || room.code != Code::kLicence) return -1;
-  for (const auto& use : alloc.campaigns[alloc.placements[l].campaign].uses)
-    if (use.meter == room.meter && use.per_job > alloc.meters[room.meter].limit) return -1;
-  return room.meter;
+bool NeedsSeveral(const AllocationState& alloc, int l) {
+  const PlacementAllocation& placement = alloc.placements[l];
+  return placement.slots > 1 || !alloc.campaigns[placement.campaign].row->licences.empty();
 }
 
-// What licences are left are kept until they are enough for a job of a unit below its target: one
-// that needs several would wait for as long as others that need fewer have work.
-void KeepLicences(AllocationState& alloc, const Unit& unit) {
-  for (const int i : unit.campaigns) {
-    const CampaignAllocation& c = alloc.campaigns[i];
-    if (alloc.Demand(i) <= 0 || c.row->licences.empty()) continue;
-    for (int l = c.placements_begin; l < c.placements_end; ++l)
-      if (const int pool = LackingPool(alloc, l); pool >= 0)
-        alloc.meters[pool].kept += std::exchange(alloc.meters[pool].room, 0);
+// What a limit of slots or a licence pool has left is kept until it is enough for a job of the unit
+// below its target that goes first of all that draw from it: one that needs several would wait for
+// as long as others that need fewer have work.
+class RoomKeeper {
+ public:
+  RoomKeeper(AllocationState& alloc, const std::vector<Claim>& claims)
+      : alloc_(alloc), claims_(claims) {}
+  void Keep(std::size_t claim) {
+    for (const int i : claims_[claim].unit.campaigns) {
+      const CampaignAllocation& c = alloc_.campaigns[i];
+      if (alloc_.Demand(i) <= 0) continue;
+      for (int l = c.placements_begin; l < c.placements_end && NeedsSeveral(alloc_, l); ++l)
+        for (const int meter : alloc_.LackingMeters(l, alloc_.RoomOf(l))) {
+          Pass(claim);
+          if (!passed_[meter]) alloc_.meters[meter].Keep(i);
+        }
+    }
   }
-}
 
-// What a unit could still take anywhere, in slots; one job more where only licences are lacking.
+ private:
+  // Notes the limits that claims before this one draw from.
+  void Pass(std::size_t claim) {
+    passed_.resize(alloc_.meters.size());
+    for (; next_ < claim; ++next_)
+      for (const int i : claims_[next_].unit.campaigns) {
+        const CampaignAllocation& c = alloc_.campaigns[i];
+        if (alloc_.Demand(i) <= 0) continue;
+        for (int l = c.placements_begin; l < c.placements_end; ++l)
+          alloc_.EachUse(alloc_.placements[l],
+                         [&](const MeterUse& use) { passed_[use.meter] = true; });
+      }
+  }
+
+  AllocationState& alloc_;
+  const std::vector<Claim>& claims_;
+  std::vector<bool> passed_{};  // of each meter
+  std::size_t next_ = 0;
+};
+
+// What a unit could still take anywhere, in slots; one job more where a limit has not enough left.
 double Reach(const AllocationState& alloc, const Unit& unit) {
   double slots = 0;
   for (const int i : unit.campaigns) {
@@ -45,10 +68,11 @@ double Reach(const AllocationState& alloc, const Unit& unit) {
     int lacking = -1;
     for (int l = c.placements_begin; l < c.placements_end && jobs < demand; ++l) {
       if (alloc.clusters[alloc.placements[l].cluster].Full()) continue;
-      const std::int64_t n = std::min(alloc.RoomOf(l).jobs, demand - jobs);
+      const Room room = alloc.RoomOf(l);
+      const std::int64_t n = std::min(room.jobs, demand - jobs);
       jobs += n;
       mine += static_cast<double>(n) * alloc.placements[l].slots;
-      if (n == 0 && !c.row->licences.empty() && LackingPool(alloc, l) >= 0) lacking = l;
+      if (NeedsSeveral(alloc, l) && !alloc.LackingMeters(l, room).empty()) lacking = l;
     }
     if (jobs == 0 && lacking >= 0) mine = alloc.placements[lacking].slots;
     slots += mine;
@@ -264,6 +288,7 @@ void Give(AllocationState& alloc, std::vector<Claim>& claims) {
     for (const auto i : parties[p])
       left[p] += Missing(claims[i], places) - claims[i].target, party_of[i] = p;
   }
+  RoomKeeper keeper(alloc, claims);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     Claim& c = claims[i];
     double& of_party = left[party_of[i]];
@@ -272,7 +297,7 @@ void Give(AllocationState& alloc, std::vector<Claim>& claims) {
     const double took = TakeUnit(alloc, c.unit, missing);
     (places ? c.queued : c.held) += took;
     of_party -= took;
-    if (took < missing) KeepLicences(alloc, c.unit);
+    if (took < missing) keeper.Keep(i);
   }
   if (places) return GivePlaces(alloc, claims);
   std::vector<Claim*> hungry;

@@ -50,7 +50,7 @@ void Advance(double now, Lags& lags) {
 }  // namespace
 
 LagKeeper::LagKeeper(const AllocationState& alloc, const std::vector<Claim>& claims, Lags& lags)
-    : alloc_(alloc) {
+    : alloc_(alloc), own_(alloc.meters.size()) {
   if (claims.empty()) return;
   Advance(alloc.now, lags);
   const double most = LargestJob(alloc, claims);
@@ -82,9 +82,26 @@ double LagKeeper::HeldBy(const Member& member) const {
   return slots;
 }
 
-// Slots that they could use if all were idle.
-double LagKeeper::Reach(const std::vector<int>& campaigns) const {
+void LagKeeper::AddOwn(const std::vector<int>& campaigns, int times) {
+  for (const int i : campaigns) {
+    const CampaignAllocation& c = alloc_.campaigns[i];
+    if (own_.empty() || c.held_jobs == 0) continue;
+    for (int l = c.placements_begin; l < c.placements_end; ++l) {
+      const PlacementAllocation& placement = alloc_.placements[l];
+      const double jobs = placement.row->in_flight + placement.given + placement.copies;
+      if (jobs == 0) continue;
+      alloc_.EachUse(placement, [&](const MeterUse& use) {
+        own_[use.meter] += times * jobs * (use.per_job + use.per_slot * placement.slots);
+      });
+    }
+  }
+}
+
+// Slots that they could use if all were idle. What others hold of a limit is wanted too: a job that
+// needs more than they leave would else never be missed.
+double LagKeeper::Reach(const std::vector<int>& campaigns) {
   double slots = 0;
+  AddOwn(campaigns, 1);
   for (const int i : campaigns) {
     const CampaignAllocation& c = alloc_.campaigns[i];
     double mine = 0;
@@ -93,11 +110,12 @@ double LagKeeper::Reach(const std::vector<int>& campaigns) const {
       const double most = static_cast<double>(c.left + c.overdue) * placement.slots;
       if (mine >= most) break;
       const int max = alloc_.clusters[placement.cluster].row->max;
-      mine += std::min({static_cast<double>(alloc_.RulesAllow(l)) * placement.slots,
+      mine += std::min({static_cast<double>(alloc_.RulesAllow(l, &own_)) * placement.slots,
                         static_cast<double>(max), most - mine});
     }
     slots += mine;
   }
+  AddOwn(campaigns, -1);
   return slots;
 }
 

@@ -29,9 +29,11 @@ class LagKeeper {
   };
 
   double HeldBy(const Member& member) const;
-  double Reach(const std::vector<int>& campaigns) const;
+  double Reach(const std::vector<int>& campaigns);
+  void AddOwn(const std::vector<int>& campaigns, int times);
 
   const AllocationState& alloc_;
+  std::vector<double> own_;  ///< by meter: what a member holds of it
   std::vector<Member> members_;
 };
 
