@@ -2,8 +2,8 @@
 # Fuzzes everything that comes from outside with libFuzzer, each target for a minute (or $1 seconds),
 # two at a time, from seed $CIGRI_SEED or a new one; then tries the properties of policies and
 # simulator on 5,000 new cases each, unless $2 is "targets". With "packages" it only installs what it
-# needs. Fails on a crash, a hang, more than 2 GB, or what a target or a property denies. What a target
-# has found lies in build-fuzz/found.
+# needs. Fails on a crash, a hang, more than 2 GB, or what a target or a property denies. A hang is 100
+# seconds by the clock: in CI all other work goes first. What a target has found lies in build-fuzz/found.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 seconds=${1:-60}
@@ -43,7 +43,7 @@ python3 tests/fuzz/seeds.py build-fuzz/seeds/slurm $recorded/slurm $recorded/slu
 fuzz() {
   local name=$1 code=0; shift
   mkdir -p "build-fuzz/corpus/$name"
-  build-fuzz/tests/fuzz_"$name" -max_total_time="$seconds" -seed="${CIGRI_SEED:-0}" -timeout=20 -rss_limit_mb=2048 \
+  build-fuzz/tests/fuzz_"$name" -max_total_time="$seconds" -seed="${CIGRI_SEED:-0}" -timeout=100 -rss_limit_mb=2048 \
     -max_len=16384 -print_final_stats=1 -artifact_prefix=build-fuzz/found/"$name"- "${options[$name]:--verbosity=1}" \
     "build-fuzz/corpus/$name" "$@" > "build-fuzz/$name.log" 2>&1 || code=$?
   echo "fuzz_$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$name.log") cases$(
