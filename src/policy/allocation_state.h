@@ -132,6 +132,7 @@ struct CampaignAllocation {
   double own_slots = -1;         ///< that its user uses, for its deadline; -1 = not counted
   int own_before = -1;           ///< of the same user, before it in own_order.h...
   double own_weight = -1;        ///< ...by this weight; -1 = not ordered
+  double own_mean_s = 0;  ///< while none of its jobs has succeeded: mean length of its user's
   int open_placements = 0;
   std::vector<MeterUse> uses{};
   /// What it keeps from others: a job that waits in a queue keeps nothing.

@@ -1,6 +1,7 @@
 #include "policy/own_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <unordered_map>
 
@@ -73,6 +74,16 @@ std::string WorkText(const OwnWork& work) {
   return work.left_s > 0 ? HumanDuration(work.left_s) + " of work left" : "no work left";
 }
 
+// Else each new campaign would go before those that are nearly done.
+void GuessLengths(AllocationState& alloc, const Unit& unit) {
+  double sum = 0, n = 0;
+  for (const int i : unit.campaigns)
+    if (const double mean = KnownMean(*alloc.campaigns[i].row); mean > 0) sum += mean, ++n;
+  for (const int i : unit.campaigns)
+    if (CampaignAllocation& c = alloc.campaigns[i]; c.row->need_s <= 0 && n > 0)
+      c.own_mean_s = sum / n;
+}
+
 bool Earlier(const Campaign& a, const Campaign& b) {
   return std::pair(a.submitted_at, a.id) < std::pair(b.submitted_at, b.id);
 }
@@ -82,12 +93,13 @@ bool Earlier(const Campaign& a, const Campaign& b) {
 OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign) {
   const Campaign& row = *campaign.row;
   OwnWork work;
-  if (row.need_s <= 0 || campaign.placements_begin == campaign.placements_end) return work;
+  const double mean = row.need_s > 0 ? KnownMean(row) : campaign.own_mean_s;
+  if (mean <= 0 || campaign.placements_begin == campaign.placements_end) return work;
   std::int64_t in_flight = 0;
   for (const auto& placement : row.placements) in_flight += placement.in_flight;
-  work.known = true;
-  work.left_s = double(row.waiting + in_flight) * KnownMean(row) *
-                alloc.placements[campaign.placements_begin].slots;
+  work.known = row.need_s > 0;
+  work.left_s =
+      double(row.waiting + in_flight) * mean * alloc.placements[campaign.placements_begin].slots;
   return work;
 }
 
@@ -105,6 +117,7 @@ std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& camp
   std::vector<std::tuple<double, double, int>> order;  // -weight, work, campaign
   for (auto& unit : units) {
     if (unit.campaigns.size() < 2) continue;
+    GuessLengths(alloc, unit);
     order.clear();
     for (const int i : unit.campaigns) {
       CampaignAllocation& c = alloc.campaigns[i];
@@ -130,6 +143,21 @@ int OldestOf(const AllocationState& alloc, const Unit& unit) {
   return oldest == unit.head() ? -1 : oldest;
 }
 
+std::vector<int> ProbesOf(const AllocationState& alloc, const Unit& unit, double slots) {
+  std::vector<int> probes;
+  double more = std::ceil(slots / 4);
+  for (const int i : unit.campaigns) {
+    const CampaignAllocation& c = alloc.campaigns[i];
+    if (c.own_mean_s <= 0) continue;
+    if (c.held_jobs > 0)
+      --more;
+    else if (alloc.Demand(i) > 0)
+      probes.push_back(i);
+  }
+  probes.resize(std::min(probes.size(), static_cast<std::size_t>(std::max(0.0, more))));
+  return probes;
+}
+
 int OwnFirst(const AllocationState& alloc, int i) {
   do i = alloc.campaigns[i].own_before;
   while (i >= 0 && alloc.campaigns[i].left <= 0);
@@ -146,11 +174,10 @@ std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& 
   if (weight > other) return ItsDeadline(alloc, first);
   const OwnWork a = OwnWorkOf(alloc, first), b = OwnWorkOf(alloc, second);
   const bool earlier = Earlier(*first.row, *second.row), equal = weight == other;
-  if (equal && !a.known && b.known)
-    return "none of its jobs has succeeded yet, the first ones go ahead";
-  if (equal && a.known && b.known && a.left_s < b.left_s)
-    return "it has " + WorkText(a) + ", this one " + WorkText(b);
-  if (equal && earlier && a.known && (!b.known || a.left_s > b.left_s))
+  if (equal && a.left_s < b.left_s)
+    return "it has " + WorkText(a) + ", this one " + WorkText(b) +
+           (a.known && b.known ? "" : ", if jobs take as long as his others");
+  if (equal && earlier && a.left_s > b.left_s)
     return "it is the older one: a part of its user's slots is for his oldest campaign";
   return equal && earlier ? "it was submitted earlier" : "it takes what this one cannot use";
 }

@@ -10,8 +10,8 @@ namespace cigri::policy {
 
 /// How much a campaign has before it.
 struct OwnWork {
-  bool known = false;  ///< how long its jobs take; until then its first jobs go ahead
-  double left_s = 0;   ///< slot-seconds of its tasks that are not done
+  bool known = false;  ///< how long its jobs take; until then as long as others of its user
+  double left_s = 0;   ///< slot-seconds of its tasks that are not done, 0 = nothing is known
 };
 OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign);
 
@@ -24,6 +24,11 @@ std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& camp
 /// The earliest of a unit's campaigns of the highest weight that want jobs; -1: it goes first
 /// anyway, or there is none.
 int OldestOf(const AllocationState& alloc, const Unit& unit);
+
+/// Campaigns of a unit that get one job each ahead of the others, to learn how long it takes: they
+/// have none in flight, and none has succeeded. Together with those that have one they may use a
+/// quarter of the user's `slots`.
+std::vector<int> ProbesOf(const AllocationState& alloc, const Unit& unit, double slots);
 
 /// The nearest campaign before campaign `i` in its unit that still wants jobs; -1 = none.
 int OwnFirst(const AllocationState& alloc, int i);

@@ -44,14 +44,26 @@ TEST_F(OwnOrder, TheNextOneTakesWhatTheFirstCannotUse) {
   EXPECT_EQ(s.Given(2), 2);
 }
 
-TEST_F(OwnOrder, UntilAJobHasSucceededItsFirstOnesGoAhead) {
+TEST_F(OwnOrder, UntilAJobHasSucceededOneGoesAheadOnAQuarterOfTheSlots) {
   Add(100, 60);
-  Add(100, 0);
-  s.snapshot.config.canary_jobs = 4;
   s.placement(1, 1).verified = true;
+  for (int i = 0; i < 5; ++i) Add(200, 0);
   s.Run();
-  EXPECT_EQ(s.Given(2), 4);
-  EXPECT_EQ(s.Given(1), 6);
+  for (int i = 2; i <= 6; ++i) EXPECT_EQ(s.Given(i), i <= 4 ? 1 : 0) << i;
+  EXPECT_EQ(s.Given(1), 7);
+  for (int i = 2; i <= 4; ++i) s.placement(i, 1).in_flight = s.placement(i, 1).running = 1;
+  s.cluster(1).free = 7;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 7) << "that quarter is in use";
+}
+
+TEST_F(OwnOrder, WhatIsNotKnownIsTakenToBeLikeTheUsersOtherJobs) {
+  Add(100, 60);
+  s.placement(1, 1).verified = true;
+  Add(8, 0);
+  s.Run();
+  EXPECT_EQ(s.Given(2), 8);
+  EXPECT_EQ(s.Given(1), 2);
 }
 
 // Of very different jobs half are short: the long ones are most of the work.
@@ -144,12 +156,13 @@ TEST_F(OwnOrder, WhatIsSaidOfTheOrderIsTrueAlsoWhenNothingIsKnownOrLeft) {
     int priority;
     const char* want;  // why the first, older one goes before the other
   } cases[] = {
-      {"the other is not known", 10, 10, 60, 0, 4,
+      {"the other is not known", 20, 10, 60, 0, 4,
        "it is the older one: a part of its user's slots is for his oldest campaign"},
       {"it has more left", 20, 10, 60, 60, 4,
        "it is the older one: a part of its user's slots is for his oldest campaign"},
-      {"it is not known", 10, 10, 0, 60, 4,
-       "none of its jobs has succeeded yet, the first ones go ahead"},
+      {"it is not known", 5, 10, 0, 60, 4,
+       "it has 5 min of work left, this one 10 min of work left, if jobs take as long as his "
+       "others"},
       {"none is known", 10, 10, 0, 0, 4, "it was submitted earlier"},
       {"equal", 10, 10, 60, 60, 4, "it was submitted earlier"},
       {"less left", 10, 20, 60, 60, 4, "it has 10 min of work left, this one 20 min of work left"},
@@ -214,9 +227,10 @@ TEST_F(OwnOrder, TheFirstJobsOfACampaignWithADeadlineHaveNoSlack) {
   Add(100, 0).deadline = s.now + 100'000;
   s.Run();
   EXPECT_EQ(s.Given(2), 9);
-  EXPECT_EQ(WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1),
-            "of the same user, campaign 2 goes first: none of its jobs has succeeded yet, the first "
-            "ones go ahead");
+  EXPECT_EQ(
+      WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1),
+      "of the same user, campaign 2 goes first: it has 1 h 40 min of work left, this one 16 h "
+      "40 min of work left, if jobs take as long as his others");
 }
 
 TEST_F(OwnOrder, NoDeadlineTakesAnythingFromAnotherUser) {

@@ -24,7 +24,12 @@ std::string Slots(double seconds) { return Number(seconds / 60) + " slot-min"; }
 class Comparer {
  public:
   Comparer(const Snapshot& snapshot, const State& carried, double now)
-      : s_(snapshot), state_(carried), alloc_(snapshot, carried, now) {}
+      : s_(snapshot), state_(carried), alloc_(snapshot, carried, now) {
+    std::vector<int> wanting;
+    for (std::size_t i = 0; i < alloc_.campaigns.size(); ++i)
+      if (alloc_.Demand(static_cast<int>(i)) > 0) wanting.push_back(static_cast<int>(i));
+    UserUnits(alloc_, wanting);  // notes how users' own campaigns are ordered
+  }
 
   std::string Say(std::int64_t winner, std::int64_t loser, std::int64_t cluster) const {
     const CampaignAllocation* a = Find(winner);

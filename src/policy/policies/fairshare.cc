@@ -38,12 +38,24 @@ class Fairshare : public Policy {
     SetTargets(Engines(alloc, claims), claims);
     std::stable_sort(claims.begin(), claims.end(),
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
+    GiveProbes(alloc, claims);
     GiveOldest(alloc, claims);
     Give(alloc, claims);
     lags.End();
   }
 
  private:
+  static void GiveProbes(AllocationState& alloc, std::vector<Claim>& claims) {
+    const bool places = GivesPlaces(alloc);
+    for (auto& claim : claims) {
+      if (claim.unit.campaigns.size() < 2) continue;
+      for (const int i : ProbesOf(alloc, claim.unit, claim.target)) {
+        if (Missing(claim, places) <= 0) break;
+        (places ? claim.queued : claim.held) += TakeUnit(alloc, {{i}}, 1);
+      }
+    }
+  }
+
   // A tenth of what a user is due goes to his oldest campaign: small ones that come without end do
   // not starve a large one.
   static void GiveOldest(AllocationState& alloc, std::vector<Claim>& claims) {
