@@ -121,20 +121,22 @@ Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room,
   return room;
 }
 
-std::vector<int> AllocationState::LackingMeters(int l, const Room& room) const {
+std::vector<AllocationState::Part> AllocationState::ToKeep(int l, const Room& room) const {
   const PlacementAllocation& placement = placements[l];
-  std::vector<int> lacking;
-  if (room.jobs > 0 || room.meter < 0) return lacking;
+  const bool full = room.code == Code::kFull || room.code == Code::kServedBefore;
+  const bool queues = full && clusters[placement.cluster].queue_later >= 1 - kEpsilon;
+  std::vector<Part> parts;
+  if (room.jobs > 0 || (room.meter < 0 && !queues)) return parts;
   bool other = false;
   EachUse(placement, [&](const MeterUse& use) {
     const Meter& meter = meters[use.meter];
     const double each = use.per_job + use.per_slot * placement.slots;
-    if (each <= meter.room + kEpsilon) return;
+    if (each <= 0) return;
     const bool several = meter.code == Code::kLicence || (use.per_slot > 0 && placement.slots > 1);
-    other = other || !several || each > meter.limit;
-    lacking.push_back(use.meter);
+    other = other || (each > meter.room + kEpsilon && (!several || each > meter.limit));
+    if (several) parts.push_back({use.meter, std::min(meter.room, each)});
   });
-  return other ? std::vector<int>() : lacking;
+  return other ? std::vector<Part>() : parts;
 }
 
 // Slots that later jobs may use without keeping the multi-slot one from starting when it could: of

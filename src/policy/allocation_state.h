@@ -28,8 +28,9 @@ struct Meter {
   std::string name{};  ///< for messages: "user alice"
   double kept = 0;     ///< not in `room`: for a job that needs more than is left...
   int kept_for = -1;   ///< ...of this campaign
-  void Keep(int campaign) {
-    kept += std::exchange(room, 0);
+  void Keep(double amount, int campaign) {
+    room -= amount;
+    kept += amount;
     kept_for = campaign;
   }
 };
@@ -44,6 +45,7 @@ struct ClusterAllocation {
   Code block = Code::kNone;  ///< nothing can be given here
   double free = 0;           ///< slots that are idle and not spoken for
   double queue = 0;          ///< jobs of the shortest kind that may wait beyond those
+  double queue_later = 0;    ///< the same, while idle slots alone are given
   double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
   double more = 0;  ///< of `free`, for jobs that ratios let go beyond its slots; see whole_slots
@@ -180,9 +182,14 @@ class AllocationState {
   /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;
   /// kNone when nothing binds.
   Room WhyOf(int l) const;
-  /// Licence pools and limits of slots that have too little left for one job more of the placement,
-  /// but room for it when they are empty, and are all that is in its way. `room`: RoomOf(l).
-  std::vector<int> LackingMeters(int l, const Room& room) const;
+  struct Part {
+    int meter = 0;
+    double amount = 0;
+  };
+  /// Of licence pools and limits of slots what is to be kept for one job more of the placement,
+  /// which needs more than they have left, or will only wait in a queue; nothing when something
+  /// else is in its way. `room`: RoomOf(l).
+  std::vector<Part> ToKeep(int l, const Room& room) const;
   /// Jobs that placement `l` could be given on an idle cluster: what its rules and limits leave;
   /// with `own`, by meter, what they would leave if nobody held anything else of them.
   std::int64_t RulesAllow(int l, const std::vector<double>* own = nullptr) const;

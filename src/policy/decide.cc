@@ -97,18 +97,19 @@ void ServeAll(AllocationState& alloc, Context& context) {
   };
   if (any([](const auto& c) { return c.free > 0; })) {
     std::vector<double> queues;
-    for (auto& c : alloc.clusters) queues.push_back(std::exchange(c.queue, 0));
+    for (auto& c : alloc.clusters) c.queue_later = std::exchange(c.queue, 0);
     for (auto& c : alloc.classes) queues.push_back(std::exchange(c.queue, 0));
     alloc.whole_slots = true;
     ServeRounds(alloc, tests, context);
     alloc.whole_slots = false;
     auto queue = queues.begin();
-    for (auto& c : alloc.clusters) c.queue = *queue++;
+    for (auto& c : alloc.clusters) c.queue = std::exchange(c.queue_later, 0);
     for (auto& c : alloc.classes) c.queue = *queue++;
     const auto more = [](const auto& c) { return c.queue > 0; };
     if (!alloc.ratios && !any(more) &&
         std::none_of(alloc.classes.begin(), alloc.classes.end(), more))
       return;
+    for (auto& meter : alloc.meters) meter.room += std::exchange(meter.kept, 0);
     for (auto& c : alloc.clusters) c.free += c.beyond = std::exchange(c.more, 0);
     for (auto& c : alloc.classes) c.free += std::exchange(c.more, 0);
   }

@@ -161,6 +161,7 @@ TEST(ShareErrorTest, WideJobsGetTheirPartOfALimitWithoutReservations) {
   } cases[] = {
       {"a quota of as many slots as a cluster has", plain, quota(6), 6},
       {"a quota of some slots on each cluster", plain, quota(8), 8},
+      {"a quota that leaves no cluster four idle slots", plain, quota(10), 10},
       {"ceilings", ceilings, {{"preset", "site-default"}}, 10},
       {"a reserve",
        {{{"slots", 12}}},

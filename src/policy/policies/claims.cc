@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -26,18 +27,29 @@ class RoomKeeper {
   RoomKeeper(AllocationState& alloc, const std::vector<Claim>& claims)
       : alloc_(alloc), claims_(claims) {}
   void Keep(std::size_t claim) {
-    for (const int i : claims_[claim].unit.campaigns) {
-      const CampaignAllocation& c = alloc_.campaigns[i];
-      if (alloc_.Demand(i) <= 0) continue;
-      for (int l = c.placements_begin; l < c.placements_end && NeedsSeveral(alloc_, l); ++l)
-        for (const int meter : alloc_.LackingMeters(l, alloc_.RoomOf(l))) {
-          Pass(claim);
-          if (!passed_[meter]) alloc_.meters[meter].Keep(i);
-        }
-    }
+    for (const int i : claims_[claim].unit.campaigns)
+      if (alloc_.Demand(i) > 0 && KeepFor(claim, i)) return;
   }
 
  private:
+  // On the cluster where most of what a job needs is there already.
+  bool KeepFor(std::size_t claim, int campaign) {
+    const CampaignAllocation& c = alloc_.campaigns[campaign];
+    std::vector<AllocationState::Part> best;
+    double most = -1;
+    for (int l = c.placements_begin; l < c.placements_end && NeedsSeveral(alloc_, l); ++l) {
+      auto parts = alloc_.ToKeep(l, alloc_.RoomOf(l));
+      if (parts.empty()) continue;
+      Pass(claim);
+      double least = std::numeric_limits<double>::max();
+      for (const auto& part : parts)
+        least = passed_[part.meter] ? -1 : std::min(least, part.amount);
+      if (least > most) most = least, best = std::move(parts);
+    }
+    for (const auto& part : best) alloc_.meters[part.meter].Keep(part.amount, campaign);
+    return most > 0;
+  }
+
   // Notes the limits that claims before this one draw from.
   void Pass(std::size_t claim) {
     passed_.resize(alloc_.meters.size());
@@ -72,7 +84,7 @@ double Reach(const AllocationState& alloc, const Unit& unit) {
       const std::int64_t n = std::min(room.jobs, demand - jobs);
       jobs += n;
       mine += static_cast<double>(n) * alloc.placements[l].slots;
-      if (NeedsSeveral(alloc, l) && !alloc.LackingMeters(l, room).empty()) lacking = l;
+      if (NeedsSeveral(alloc, l) && !alloc.ToKeep(l, room).empty()) lacking = l;
     }
     if (jobs == 0 && lacking >= 0) mine = alloc.placements[lacking].slots;
     slots += mine;
