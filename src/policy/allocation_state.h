@@ -33,6 +33,10 @@ struct Meter {
     kept += amount;
     kept_for = campaign;
   }
+  void Release() {
+    room += std::exchange(kept, 0);
+    kept_for = -1;
+  }
 };
 
 struct MeterUse {

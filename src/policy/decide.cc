@@ -109,7 +109,7 @@ void ServeAll(AllocationState& alloc, Context& context) {
     if (!alloc.ratios && !any(more) &&
         std::none_of(alloc.classes.begin(), alloc.classes.end(), more))
       return;
-    for (auto& meter : alloc.meters) meter.room += std::exchange(meter.kept, 0);
+    for (auto& meter : alloc.meters) meter.Release();
     for (auto& c : alloc.clusters) c.free += c.beyond = std::exchange(c.more, 0);
     for (auto& c : alloc.classes) c.free += std::exchange(c.more, 0);
   }

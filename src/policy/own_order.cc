@@ -1,7 +1,6 @@
 #include "policy/own_order.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <unordered_map>
 
@@ -141,21 +140,6 @@ int OldestOf(const AllocationState& alloc, const Unit& unit) {
     if (oldest < 0 || i < oldest) oldest = i;
   }
   return oldest == unit.head() ? -1 : oldest;
-}
-
-std::vector<int> ProbesOf(const AllocationState& alloc, const Unit& unit, double slots) {
-  std::vector<int> probes;
-  double more = std::ceil(slots / 4);
-  for (const int i : unit.campaigns) {
-    const CampaignAllocation& c = alloc.campaigns[i];
-    if (c.own_mean_s <= 0) continue;
-    if (c.held_jobs > 0)
-      --more;
-    else if (alloc.Demand(i) > 0)
-      probes.push_back(i);
-  }
-  probes.resize(std::min(probes.size(), static_cast<std::size_t>(std::max(0.0, more))));
-  return probes;
 }
 
 int OwnFirst(const AllocationState& alloc, int i) {

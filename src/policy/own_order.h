@@ -25,11 +25,6 @@ std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& camp
 /// anyway, or there is none.
 int OldestOf(const AllocationState& alloc, const Unit& unit);
 
-/// Campaigns of a unit that get one job each ahead of the others, to learn how long it takes: they
-/// have none in flight, and none has succeeded. Together with those that have one they may use a
-/// quarter of the user's `slots`.
-std::vector<int> ProbesOf(const AllocationState& alloc, const Unit& unit, double slots);
-
 /// The nearest campaign before campaign `i` in its unit that still wants jobs; -1 = none.
 int OwnFirst(const AllocationState& alloc, int i);
 
