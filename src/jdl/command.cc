@@ -74,12 +74,22 @@ std::string WithoutExtension(const std::string& value) {
   return in_name ? value.substr(0, dot) : value;
 }
 
+// As dirname(1) and GNU parallel: a slash at the end is no part of it.
+std::string DirectoryOf(const std::string& value) {
+  const auto name_ends = value.find_last_not_of('/');
+  if (name_ends == value.npos) return value.empty() ? "." : "/";
+  const auto slash = value.rfind('/', name_ends);
+  if (slash == value.npos) return ".";
+  const auto ends = value.find_last_not_of('/', slash);
+  return ends == value.npos ? "/" : value.substr(0, ends + 1);
+}
+
 std::string PartOf(const std::string& value, std::string_view part) {
   const auto slash = value.rfind('/');
   if (part == ".") return WithoutExtension(value);
   if (part == "/") return slash == value.npos ? value : value.substr(slash + 1);
   if (part == "/.") return WithoutExtension(PartOf(value, "/"));
-  if (part == "//") return slash == value.npos ? "." : slash == 0 ? "/" : value.substr(0, slash);
+  if (part == "//") return DirectoryOf(value);
   return value;
 }
 

@@ -304,6 +304,19 @@ TEST(CommandLineTest, ANulInAText) {
   EXPECT_EQ(ExpandMacros(text, false), text);
 }
 
+// As GNU parallel 20221122 prints them.
+TEST(FillTextTest, PartsOfAPath) {
+  const struct {
+    const char *value, *want;
+  } cases[] = {{"", "||.|"},           {"/", "/||/|"},          {"d/", "d/||.|"},
+               {"a//b", "a//b|b|a|b"}, {".x", "|.x|.|"},        {"a.b.c", "a.b|a.b.c|.|a.b"},
+               {"a/.x", "a/|.x|a|"},   {"..", ".|..|.|."},      {"a.", "a|a.|.|a"},
+               {"a/b/", "a/b/||a|"},   {"//", "//||/|"},        {"x/../y", "x/../y|y|x/..|y"},
+               {"/a", "/a|a|/|a"},     {"a/b.c/", "a/b.c/||a|"}};
+  for (const auto& c : cases)
+    EXPECT_EQ(FillText("{.}|{/}|{//}|{/.}", {}, {c.value}), c.want) << c.value;
+}
+
 TEST(FillTextTest, APathTakesValuesAsTheyAre) {
   const std::vector<std::string> columns{"k"};
   EXPECT_EQ(FillText("out/{}.txt", {}, {"it's"}), "out/it's.txt");
