@@ -474,6 +474,18 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   EXPECT_EQ(Slurp(api.folder() + "/log"), api.joblog);
 }
 
+TEST(GridsubTest, WhoseTasksHadTooLittleTimeIsShownHowToGiveThemMore) {
+  FakeApi api;
+  api.progress = {Progress("terminated", 3, 1, true)};
+  api.other["/campaigns/7/failures"] = {
+      200, {{"items", {{{"message", "walltime exceeded"}, {"code", "WALLTIME"}, {"count", 1}}}}}};
+  const auto ran = Gridsub(api, "--wait -f " + api.Write("a.json", kJdl));
+  EXPECT_NE(ran.out.find("  more time first: gridsub -c 7 --set walltime=...\n"
+                         "  again: gridsub --retry-failed 7\n"),
+            std::string::npos)
+      << ran.out;
+}
+
 TEST(GridsubTest, FailedTasksOfACancelledCampaignCannotBeTriedAgain) {
   FakeApi api;
   api.progress = {Progress("cancelled", 3, 1, true)};

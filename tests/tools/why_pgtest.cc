@@ -85,6 +85,8 @@ TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
   const auto more = Run("gridstat", {"-c", "1", "--why", "-v"}).out;
   EXPECT_TRUE(Has(more, "    a job of it ends there about every 10 s\n")) << more;
   EXPECT_TRUE(Has(more, "What would change it: max_jobs 4 instead of 3")) << more;
+  Sql("UPDATE forecasts SET rate = 30");
+  EXPECT_EQ(Get("/campaigns/1/why")["expected"], "about 30 jobs of it end there a second");
 }
 
 // F13: "nothing of it waits to be sent: 3 jobs running" while their cluster was dead.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -131,10 +132,14 @@ void PrintNews(const json& progress, ProgressLine& line) {
   }
 }
 
-void PrintFailures(Api& api, const std::string& path, bool colour, std::FILE* to) {
+// Whether some had too little time.
+bool PrintFailures(Api& api, const std::string& path, bool colour, std::FILE* to) {
   const auto answer = api.Get(path + "/failures?limit=5");
-  if (!answer.ok() || !answer.body.is_object()) return;  // an extra: the summary stands
+  if (!answer.ok() || !answer.body.is_object()) return false;  // an extra: the summary stands
   std::fputs(FailuresText(answer.body, colour).c_str(), to);
+  const auto kinds = answer.body.value("items", json::array());
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [](const json& kind) { return Word(kind, "code") == "WALLTIME"; });
 }
 
 bool AllDone(const json& progress) {
@@ -214,11 +219,14 @@ void PrintEnd(Api& api, const std::string& id, const json& progress, std::FILE* 
     std::fprintf(to, "  fix it, then let it go on: gridevents -c %s -f\n", id.c_str());
   }
   if (Number(progress, "failed") > 0) {
-    PrintFailures(api, "/campaigns/" + id, colour, to);
-    if (Word(progress, "state") == "cancelled")
+    const bool walltime = PrintFailures(api, "/campaigns/" + id, colour, to);
+    if (Word(progress, "state") == "cancelled") {
       std::fprintf(to, "  it is cancelled: to run them again, submit another campaign\n");
-    else
+    } else {
+      if (walltime)
+        std::fprintf(to, "  more time first: gridsub -c %s --set walltime=...\n", id.c_str());
       std::fprintf(to, "  again: gridsub --retry-failed %s\n", id.c_str());
+    }
   }
 }
 

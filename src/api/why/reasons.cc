@@ -2,6 +2,7 @@
 #include <sql/cluster_status.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "api/why/why.h"
@@ -31,6 +32,9 @@ bool OneOf(const std::string& code, std::initializer_list<const char*> codes) {
 }
 
 std::string Every(double rate, const std::string& whose) {
+  if (rate >= 1.5)
+    return "about " + std::to_string(std::llround(rate)) + " jobs of " + whose +
+           " end there a second";
   return "a job of " + whose + " ends there about every " + HumanDuration(1 / rate);
 }
 
