@@ -185,6 +185,26 @@ TEST(ShareErrorTest, WideJobsGetTheirPartOfALimitWithoutReservations) {
   }
 }
 
+// Starts are scarce and slots are not: who has the longest job was never taken to want a slot.
+TEST(ShareErrorTest, AStartRateIsDividedBySharesOfSlots) {
+  json wide = Campaign("wide", 9000, 600);
+  wide["slots"] = 4;
+  const json policy = {{"policy", "fairshare"},
+                       {"start_rates", {{{"scope", "grid"}, {"per_minute", 6}, {"burst", 3}}}}};
+  for (const json& other : {wide, Campaign("long", 9000, 1200)}) {
+    const Outcome run(
+        json({{"clusters", {{{"slots", 100}}}},
+              {"policy", policy},
+              {"campaigns", {Campaign("bob", 9000, 900), Campaign("dan", 9000, 300), other}}})
+            .dump(),
+        {}, 12 * kHour);
+    for (const auto& user : run.report.users) {
+      EXPECT_GT(user.part, 0.3) << user.name;
+      EXPECT_LT(user.part, 0.37) << user.name;
+    }
+  }
+}
+
 // What a small user cannot use is the other's: no error, whoever was counted first.
 TEST(ShareErrorTest, WhatOthersCannotUseIsNoError) {
   json campaigns = {Campaign("large", 3000, 300)};
