@@ -15,7 +15,7 @@ UPDATE campaigns
 SET state = wanted,
     finishing_since = CASE WHEN wanted = 'in_treatment' AND finishing_since IS NOT NULL THEN now()
         WHEN wanted <> 'cancelled' THEN finishing_since END,
-    state_reason = CASE WHEN wanted = 'in_treatment' THEN NULL ELSE state_reason END
+    state_reason = CASE WHEN wanted = 'paused' THEN state_reason END
 WHERE state IN ('in_treatment', 'paused') AND wanted <> state
     AND NOT (state = 'paused' AND wanted = 'in_treatment' AND state_reason IS NOT NULL)
 RETURNING id, state::text;

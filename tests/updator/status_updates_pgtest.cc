@@ -776,6 +776,16 @@ TEST_F(StatusUpdatesPgTest, ATestCampaignThatItsClustersRefuseEnds) {
   EXPECT_EQ(State(campaign), "terminated");
 }
 
+TEST_F(StatusUpdatesPgTest, ACancelledCampaignIsNotSaidToBeHeld) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere: c1: no', "
+      "wanted = 'cancelled'");
+  Update({});
+  EXPECT_EQ(State(campaign), "cancelled");
+  EXPECT_EQ(Count("campaigns WHERE state_reason IS NULL"), 1);
+}
+
 TEST_F(StatusUpdatesPgTest,
        ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpilogueHasRun) {
   GivenClusters(2);
