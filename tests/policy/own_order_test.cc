@@ -45,16 +45,17 @@ TEST_F(OwnOrder, TheNextOneTakesWhatTheFirstCannotUse) {
 }
 
 TEST_F(OwnOrder, UntilAJobHasSucceededOneGoesAheadOnAQuarterOfTheSlots) {
+  s.cluster(1).free = s.cluster(1).max = 12;
   Add(100, 60);
   s.placement(1, 1).verified = true;
   for (int i = 0; i < 5; ++i) Add(200, 0);
   s.Run();
   for (int i = 2; i <= 6; ++i) EXPECT_EQ(s.Given(i), i <= 4 ? 1 : 0) << i;
-  EXPECT_EQ(s.Given(1), 7);
+  EXPECT_EQ(s.Given(1), 9);
   for (int i = 2; i <= 4; ++i) s.placement(i, 1).in_flight = s.placement(i, 1).running = 1;
-  s.cluster(1).free = 7;
+  s.cluster(1).free = 9;
   s.Run();
-  EXPECT_EQ(s.Given(1), 7) << "that quarter is in use";
+  EXPECT_EQ(s.Given(1), 9) << "that quarter is in use";
 }
 
 TEST_F(OwnOrder, WhatIsNotKnownIsTakenToBeLikeTheUsersOtherJobs) {

@@ -51,7 +51,7 @@ TEST(ResponseTest, ALargeCampaignDoesNotStarve) {
   EXPECT_LT(Over(run, "large"), 12 * 6000) << "it has a tenth of the slots";
 }
 
-// The first jobs of new campaigns took all of the slots: of 240 that these can end, 43 ended.
+// The first jobs of new campaigns took all of the slots: of 240 that ten can end, 43 ended.
 TEST(ResponseTest, CampaignsEndThatComeFasterThanTheirUserIsServed) {
   json campaigns;
   for (int i = 0; i < 480; ++i)

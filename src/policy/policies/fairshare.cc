@@ -38,7 +38,7 @@ class Fairshare : public Policy {
     SetTargets(Engines(alloc, claims), claims);
     std::stable_sort(claims.begin(), claims.end(),
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
-    GiveProbes(alloc, claims);
+    GiveProbes(alloc, claims, context.random);
     GiveOldest(alloc, claims);
     Give(alloc, claims);
     lags.End();
@@ -46,17 +46,25 @@ class Fairshare : public Policy {
 
  private:
   // Of each campaign of which none has succeeded one job goes ahead of the user's others, to learn
-  // how long it takes, on a quarter of his slots.
-  static void GiveProbes(AllocationState& alloc, std::vector<Claim>& claims) {
+  // how long it takes, on a quarter of his slots. Of less than four slots: in a quarter of the
+  // cases.
+  static void GiveProbes(AllocationState& alloc, std::vector<Claim>& claims, Random& random) {
     const bool places = GivesPlaces(alloc);
     for (auto& claim : claims) {
-      double more = std::ceil(claim.target / 4);
-      const auto unknown = [&](int i) { return alloc.campaigns[i].own_mean_s > 0; };
-      for (const int i : claim.unit.campaigns)
-        if (unknown(i) && alloc.campaigns[i].held_jobs > 0) --more;
+      double running = 0;
+      std::vector<int> waiting;
       for (const int i : claim.unit.campaigns) {
-        if (more <= 0 || Missing(claim, places) <= 0) break;
-        if (!unknown(i) || alloc.campaigns[i].held_jobs > 0 || alloc.Demand(i) <= 0) continue;
+        const CampaignAllocation& c = alloc.campaigns[i];
+        if (c.own_mean_s <= 0) continue;
+        if (c.held_jobs > 0)
+          ++running;
+        else if (alloc.Demand(i) > 0)
+          waiting.push_back(i);
+      }
+      if (waiting.empty()) continue;
+      double more = std::floor(claim.target / 4 + random.Uniform()) - running;
+      for (const int i : waiting) {
+        if (more < 1 || Missing(claim, places) <= 0) break;
         const double took = TakeUnit(alloc, {{i}}, 1);
         (places ? claim.queued : claim.held) += took;
         if (took > 0) --more;
