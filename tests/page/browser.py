@@ -92,12 +92,15 @@ class Browser:
                  f"{within} button, {within} a, {within} summary", label)
 
     def type(self, selector, text):
-        """Sets a field as typing would."""
-        self.run("""const field = document.querySelector(arguments[0]);
+        """Sets a field as typing would, and returns when the page has drawn it: a button pressed before
+        that would still act on what the field had."""
+        self.run_async("""const field = document.querySelector(arguments[0]);
             const proto = Object.getPrototypeOf(field);
             Object.getOwnPropertyDescriptor(proto, 'value').set.call(field, arguments[1]);
             field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input',
-                                          {bubbles: true}));""", selector, text)
+                                          {bubbles: true}));
+            const done = arguments[arguments.length - 1];
+            requestAnimationFrame(() => setTimeout(done));""", selector, text)
 
     def press(self, *keys):
         actions = []
