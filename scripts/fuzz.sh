@@ -43,8 +43,8 @@ python3 tests/fuzz/seeds.py build-fuzz/seeds/slurm $recorded/slurm $recorded/slu
 fuzz() {
   local name=$1 code=0; shift
   mkdir -p "build-fuzz/corpus/$name"
-  build-fuzz/tests/fuzz_"$name" -max_total_time="$seconds" -seed="${CIGRI_SEED:-0}" -timeout=100 -rss_limit_mb=2048 \
-    -max_len=16384 -print_final_stats=1 -artifact_prefix=build-fuzz/found/"$name"- "${options[$name]:--verbosity=1}" \
+  build-fuzz/tests/fuzz_"$name" -max_total_time="$seconds" -seed="${CIGRI_SEED:-0}" -timeout=100 \
+    -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 -artifact_prefix=build-fuzz/found/"$name"- "${options[$name]:--verbosity=1}" \
     "build-fuzz/corpus/$name" "$@" > "build-fuzz/$name.log" 2>&1 || code=$?
   echo "fuzz_$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$name.log") cases$(
     [ $code = 0 ] && echo ', nothing found' || echo ', FAILED')"

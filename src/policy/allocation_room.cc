@@ -113,7 +113,7 @@ Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room,
     const double each = use.per_job + use.per_slot * placement.slots;
     if (each <= 0) return;
     const Meter& meter = meters[use.meter];
-    if (own != nullptr && meter.code == Code::kRate) return;  // says nothing of slots
+    if (own != nullptr && meter.code == Code::kRate) return;
     const double left =
         own == nullptr ? meter.room : std::max(0.0, meter.limit - (*own)[use.meter]);
     const auto n = static_cast<std::int64_t>(std::floor(left / each + kEpsilon));

@@ -26,17 +26,9 @@ struct Meter {
   double limit = 0, room = 0;
   Code code = Code::kQuota;
   std::string name{};  ///< for messages: "user alice"
-  double kept = 0;     ///< not in `room`: for a job that needs more than is left...
-  int kept_for = -1;   ///< ...of this campaign
-  void Keep(double amount, int campaign) {
-    room -= amount;
-    kept += amount;
-    kept_for = campaign;
-  }
-  void Release() {
-    room += std::exchange(kept, 0);
-    kept_for = -1;
-  }
+  double kept = 0;     ///< not in `room`: for a job that needs more than is left
+  void Keep(double amount) { room -= amount, kept += amount; }
+  void Release() { room += std::exchange(kept, 0); }
 };
 
 struct MeterUse {
@@ -195,7 +187,8 @@ class AllocationState {
   /// else is in its way. `room`: RoomOf(l).
   std::vector<Part> ToKeep(int l, const Room& room) const;
   /// Jobs that placement `l` could be given on an idle cluster: what its rules and limits leave;
-  /// with `own`, by meter, what they would leave if nobody held anything else of them.
+  /// with `own`, by meter, what they would leave if nobody held anything else of them (start rates
+  /// left out: they say nothing of slots).
   std::int64_t RulesAllow(int l, const std::vector<double>* own = nullptr) const;
   /// Calls `what` with each limit that a job of the placement draws from.
   template <typename What>

@@ -16,8 +16,8 @@ struct OwnWork {
 OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign);
 
 /// A unit for each user in each project, his campaigns in their order: the highest weight, to which
-/// a deadline adds as its slack shrinks, then the least work left (not known: none), then the
-/// earliest. Sets CampaignAllocation::own_before and own_weight. With `parallel_campaigns` as
+/// a deadline adds as its slack shrinks, then the least work left, then the earliest. Sets
+/// CampaignAllocation::own_before, own_weight and own_mean_s. With `parallel_campaigns` as
 /// MakeUnits().
 std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns);
 

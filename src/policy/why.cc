@@ -163,10 +163,7 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       break;
     }
     case Code::kSlotsKept:
-      reason.numbers = {room.meter >= 0
-                            ? alloc.meters[room.meter].room + alloc.meters[room.meter].kept
-                            : alloc.IdleFor(placement),
-                        double(placement.slots)};
+      reason.numbers = {alloc.IdleFor(placement), double(placement.slots)};
       return;
     case Code::kBypassed:
       reason.numbers = {TimesBypassed(alloc, next, placement), LooksAfter(cluster, l)->pass,
@@ -177,12 +174,14 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
   }
   if (room.meter >= 0) {
     const Meter& meter = alloc.meters[room.meter];
-    reason.numbers = {meter.limit, meter.room};
-    if (meter.code == Code::kLicence) {
-      const double each = campaign.row->licences.at(meter.name);
-      reason.numbers = {
-          meter.limit, each > meter.room + meter.kept ? meter.room + meter.kept : meter.room, each};
-    }
+    double each = 0;
+    alloc.EachUse(placement, [&](const MeterUse& use) {
+      if (use.meter == room.meter) each = use.per_job + use.per_slot * placement.slots;
+    });
+    // What is kept is not left to those for whom it would be enough.
+    const double kept = each > meter.room + meter.kept ? meter.kept : 0;
+    reason.numbers = {meter.limit, meter.room + kept};
+    if (meter.code == Code::kLicence) reason.numbers[2] = each;
     reason.detail = meter.name;
   }
 }
@@ -250,12 +249,8 @@ void FillReason(const AllocationState& alloc, const State& next, int l, bool own
   if (own_next && (reason.code == Code::kServedBefore || reason.code == Code::kFull))
     reason.code = Code::kOwnFirst;
   if (reason.code == Code::kServedBefore || reason.code == Code::kFull ||
-      reason.code == Code::kMaxRunning || reason.code == Code::kReserve ||
-      reason.code == Code::kQuota)
+      reason.code == Code::kMaxRunning || reason.code == Code::kReserve)
     if (const Code code = WaitsForSlots(alloc, next, l); code != Code::kNone) reason.code = code;
-  if (room.meter >= 0 && room.code != Code::kLicence &&
-      alloc.meters[room.meter].kept_for == placement.campaign)
-    reason.code = Code::kSlotsKept;
   Explain(alloc, next, l, room, reason);
 }
 

@@ -46,7 +46,7 @@ class RoomKeeper {
         least = passed_[part.meter] ? -1 : std::min(least, part.amount);
       if (least > most) most = least, best = std::move(parts);
     }
-    for (const auto& part : best) alloc_.meters[part.meter].Keep(part.amount, campaign);
+    for (const auto& part : best) alloc_.meters[part.meter].Keep(part.amount);
     return most > 0;
   }
 
