@@ -6,37 +6,59 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <optional>
 
 #include "core/text.h"
+#include "http/answer_stream.h"
 
 namespace cigri::http {
+namespace {
+
+// httplib's client, whose answers are measured as they come.
+template <typename Base>
+class Measured final : public Base {
+ public:
+  Measured(AnswerMeter& meter, const std::string& host, int port, const std::string& cert,
+           const std::string& key)
+      : Base(host, port, cert, key), meter_(meter) {}
+
+ private:
+  bool process_socket(const httplib::ClientImpl::Socket& socket,
+                      std::function<bool(httplib::Stream&)> callback) override {
+    using std::chrono::microseconds, std::chrono::seconds;
+    AnswerStream stream(socket.sock, socket.ssl,
+                        seconds(this->read_timeout_sec_) + microseconds(this->read_timeout_usec_),
+                        seconds(this->write_timeout_sec_) + microseconds(this->write_timeout_usec_),
+                        meter_);
+    return callback(stream);
+  }
+  AnswerMeter& meter_;
+};
+
+}  // namespace
 
 struct Client::Impl {
   Endpoint endpoint;
   Options options;
-  std::unique_ptr<httplib::Client> client;
+  AnswerMeter meter;  // of the answer that came last
+  std::unique_ptr<httplib::ClientImpl> client;
   std::mutex client_mutex;  // of the pointer, for Stop()
-  int used = 0;  // requests on the present connection object
-  bool too_long = false, too_slow = false;  // the answer that came last
+  int used = 0;             // requests on the present connection object
 
-  httplib::Client& Get() {
+  httplib::ClientImpl& Get() {
     if (client) return *client;
     const std::lock_guard lock(client_mutex);
     used = 0;
-    if (endpoint.scheme == "unix") {
-      client = std::make_unique<httplib::Client>(endpoint.host, endpoint.port);
-      client->set_address_family(AF_UNIX);
-    } else {
-      const std::string url =
-          endpoint.scheme + "://" + endpoint.host + ":" + std::to_string(endpoint.port);
-      client =
-          std::make_unique<httplib::Client>(url, options.client_cert_file, options.client_key_file);
-      if (endpoint.scheme == "https") {
-        client->enable_server_certificate_verification(options.verify_tls);
-        if (!options.ca_file.empty()) client->set_ca_cert_path(options.ca_file);
-      }
-    }
+    std::string host = endpoint.host;
+    if (host.front() == '[') host = host.substr(1, host.find(']') - 1);
+    const auto make = [&]<typename Base>() -> std::unique_ptr<httplib::ClientImpl> {
+      return std::make_unique<Measured<Base>>(meter, host, endpoint.port, options.client_cert_file,
+                                              options.client_key_file);
+    };
+    client = endpoint.scheme == "https" ? make.operator()<httplib::SSLClient>()
+                                        : make.operator()<httplib::ClientImpl>();
+    if (endpoint.scheme == "unix") client->set_address_family(AF_UNIX);
+    client->enable_server_certificate_verification(options.verify_tls);
+    if (!options.ca_file.empty()) client->set_ca_cert_path(options.ca_file);
     client->set_tcp_nodelay(true);
     client->set_keep_alive(true);
     client->set_follow_location(false);
@@ -105,11 +127,10 @@ struct Client::Impl {
     }
   }
 
-  // As httplib's own calls, which take a body of any length, however slowly it comes: one that has
-  // no end would fill the memory, or keep the caller for good.
-  httplib::Result Send(httplib::Client& c, const char* method, const std::string& path,
+  // Good answers go to the sink, if there is one.
+  httplib::Result Send(httplib::ClientImpl& c, const char* method, const std::string& path,
                        const Headers& headers, const std::string& body = "",
-                       const std::string& content_type = "") {
+                       const std::string& content_type = "", const Sink& sink = nullptr) {
     httplib::Request q;
     q.method = method;
     q.path = endpoint.prefix + path;
@@ -117,16 +138,15 @@ struct Client::Impl {
     if (!content_type.empty()) q.headers.emplace("Content-Type", content_type);
     q.body = body;
     std::string text;
-    std::optional<std::chrono::steady_clock::time_point> began;  // the body, to arrive
+    bool to_sink = false;
+    q.response_handler = [&](const httplib::Response& r) {
+      to_sink = sink && r.status >= 200 && r.status < 300;
+      return true;
+    };
     q.content_receiver = [&](const char* bytes, std::size_t n, std::uint64_t, std::uint64_t) {
-      constexpr double kLeastBytesPerSecond = 10'000;
+      if (to_sink) return meter.PassedOn(), sink({bytes, n});
       text.append(bytes, n);
-      too_long = text.size() > options.most_bytes;
-      const auto now = std::chrono::steady_clock::now();
-      const std::chrono::duration<double> took = now - *(began = began.value_or(now));
-      too_slow = took > 10 * options.read_timeout &&
-                 static_cast<double>(text.size()) < kLeastBytesPerSecond * took.count();
-      return !too_long && !too_slow;
+      return meter.Keeps(text.size());
     };
     auto response = std::make_unique<httplib::Response>();
     auto error = httplib::Error::Success;
@@ -143,7 +163,7 @@ struct Client::Impl {
       auto& c = Get();
       c.set_read_timeout(timeout);
       ++used;
-      too_long = too_slow = false;
+      meter.Begin(options.most_bytes, timeout);
       const auto began = std::chrono::steady_clock::now();
       httplib::Result result = call(c);
       Response r;
@@ -159,12 +179,10 @@ struct Client::Impl {
       // A kept connection that the server had closed fails at once: worth one fresh try.
       const auto took = std::chrono::steady_clock::now() - began;
       const bool quick = took < std::chrono::seconds(1);
-      if (!fresh && again && repeatable && quick && !too_long && !too_slow) continue;
+      if (!fresh && again && repeatable && quick && meter.why().empty()) continue;
       r.outcome = OutcomeOf(result.error());
-      r.error = too_long ? "the answer of " + endpoint.Text() + " has more than " +
-                               std::to_string(options.most_bytes >> 20) + " MB"
-                : too_slow ? "the answer of " + endpoint.Text() + " comes too slowly"
-                           : ErrorText(result.error(), timeout, took);
+      r.error = meter.why().empty() ? ErrorText(result.error(), timeout, took)
+                                    : "the answer of " + endpoint.Text() + " " + meter.why();
       return r;
     }
   }
@@ -186,49 +204,36 @@ void Client::Stop() {
 Response Client::Get(const std::string& path, const Headers& headers,
                      std::chrono::milliseconds read_timeout) {
   return impl_->Run(read_timeout, true,
-                    [&](httplib::Client& c) { return impl_->Send(c, "GET", path, headers); });
+                    [&](httplib::ClientImpl& c) { return impl_->Send(c, "GET", path, headers); });
 }
 Response Client::Delete(const std::string& path, const Headers& headers) {
-  return impl_->Run({}, true,
-                    [&](httplib::Client& c) { return impl_->Send(c, "DELETE", path, headers); });
+  return impl_->Run(
+      {}, true, [&](httplib::ClientImpl& c) { return impl_->Send(c, "DELETE", path, headers); });
 }
 Response Client::Post(const std::string& path, const std::string& body,
                       const std::string& content_type, const Headers& headers,
                       std::chrono::milliseconds read_timeout) {
-  return impl_->Run(read_timeout, false, [&](httplib::Client& c) {
+  return impl_->Run(read_timeout, false, [&](httplib::ClientImpl& c) {
     return impl_->Send(c, "POST", path, headers, body, content_type);
   });
 }
 Response Client::Put(const std::string& path, const std::string& body,
                      const std::string& content_type, const Headers& headers) {
-  return impl_->Run({}, false, [&](httplib::Client& c) {
+  return impl_->Run({}, false, [&](httplib::ClientImpl& c) {
     return impl_->Send(c, "PUT", path, headers, body, content_type);
   });
 }
 Response Client::Patch(const std::string& path, const std::string& body,
                        const std::string& content_type, const Headers& headers) {
-  return impl_->Run({}, false, [&](httplib::Client& c) {
+  return impl_->Run({}, false, [&](httplib::ClientImpl& c) {
     return impl_->Send(c, "PATCH", path, headers, body, content_type);
   });
 }
 
 Response Client::Stream(const std::string& path, const Sink& sink, const Headers& headers) {
-  bool good = false;
-  std::string refusal;
-  Response response = impl_->Run({}, false, [&](httplib::Client& c) {
-    return c.Get(
-        impl_->endpoint.prefix + path, impl_->Merge(headers),
-        [&](const httplib::Response& r) {
-          return (good = r.status >= 200 && r.status < 300), true;
-        },
-        [&](const char* bytes, std::size_t n) {
-          if (good) return sink({bytes, n});
-          refusal.append(bytes, n);
-          return true;
-        });
+  return impl_->Run({}, false, [&](httplib::ClientImpl& c) {
+    return impl_->Send(c, "GET", path, headers, "", "", sink);
   });
-  response.body = std::move(refusal);
-  return response;
 }
 
 }  // namespace cigri::http

@@ -316,6 +316,46 @@ TEST(ClientTest, AnAnswerThatHasNoEndIsGivenUp) {
   serves.join();
 }
 
+// As the body: a header, or the length of a chunk, that has no end.
+TEST(ClientTest, HeadersThatHaveNoEndAreGivenUp) {
+  const std::string path = std::filesystem::temp_directory_path() / ("cigri-head-" + RandomHex(6));
+  sockaddr_un address{AF_UNIX, {}};
+  path.copy(address.sun_path, path.size());
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(listener, 8), 0);
+  const std::string starts[] = {
+      "HTTP/1.1 200 OK\r\nX-Long: ", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "HTTP/1.1 500 No\r\n\r\n"};
+  constexpr std::size_t kSent = 64u << 20;
+  for (const std::string& start : starts) {
+    std::size_t sent = 0;
+    std::thread serves([&] {
+      const int client = accept(listener, nullptr, nullptr);
+      char request[4096];
+      EXPECT_GT(recv(client, request, sizeof request, 0), 0);
+      std::string bytes = start + std::string(1 << 16, '1');
+      while (sent < kSent && send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
+        sent += bytes.size();
+        if (bytes.size() > 1 << 16) bytes.erase(0, start.size());
+      }
+      close(client);
+    });
+    Options options;
+    options.most_bytes = 1 << 20;
+    const auto answer =
+        Client(Endpoint::Parse("unix:" + path), options).Stream("/", [](std::string_view) {
+          return true;
+        });
+    serves.join();
+    EXPECT_EQ(answer.outcome, Outcome::kMaybeSent) << start;
+    EXPECT_NE(answer.error.find("has more than 1 MB"), std::string::npos) << answer.error;
+    EXPECT_LT(sent, kSent) << start;
+  }
+  close(listener);
+  std::filesystem::remove(path);
+}
+
 TEST(ClientTest, WhyNobodyAnswersAtASocketIsSaid) {
   const std::string path = std::filesystem::temp_directory_path() / ("cigri-none-" + RandomHex(6));
   const auto error = [&] { return Client(Endpoint::Parse("unix:" + path), {}).Get("/").error; };
