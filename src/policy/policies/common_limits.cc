@@ -134,7 +134,7 @@ std::vector<Group> GroupsOf(const std::vector<Claim>& claims,
 double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
                const Group& group) {
   struct Limit {
-    int placements = 0;
+    int cluster = kEverywhere, placements = 0;
     double slots = 0;
   };
   std::vector<Limit> limits(alloc.meters.size() + alloc.classes.size() + 1);
@@ -143,17 +143,16 @@ double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draw
     for (std::size_t k = 0; k < on.size(); ++k) on[k] += draws[n].placements[k];
     for (const ClaimDraw& draw : draws[n].draws) {
       Limit& limit = limits[draw.limit];
-      limit = {limit.placements + draw.placements, std::max(limit.slots, draw.slots)};
+      limit = {draw.cluster, limit.placements + draw.placements,
+               std::max(limit.slots, draw.slots)};
     }
   }
   std::vector<double> room(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
     if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
-  for (const auto n : group.claims)
-    for (const ClaimDraw& draw : draws[n].draws)
-      if (const Limit& limit = limits[draw.limit];
-          draw.cluster != kEverywhere && limit.placements >= on[draw.cluster])
-        room[draw.cluster] = std::min(room[draw.cluster], limit.slots);
+  for (const Limit& limit : limits)
+    if (limit.cluster != kEverywhere && limit.placements >= on[limit.cluster])
+      room[limit.cluster] = std::min(room[limit.cluster], limit.slots);
   double sum = 0;
   for (const double slots : room) sum += slots;
   return sum;
