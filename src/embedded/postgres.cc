@@ -1,5 +1,6 @@
 #include "embedded/postgres.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -68,17 +69,20 @@ std::vector<std::string> AsOwner(std::vector<std::string> argv) {
   return arguments;
 }
 
+// Where a home's path is too long, sockets are in /tmp: somebody may have put a link there, to a
+// folder that root must not change.
 void GiveToOwner(const std::string& path, mode_t mode) {
   std::error_code failed;
   fs::create_directories(path, failed);
   if (failed) throw Fatal(kExitNoPermission, "cannot make " + path + ": " + failed.message());
-  if (chmod(path.c_str(), mode) != 0 && errno != EPERM)
-    throw Fatal(kExitNoPermission, "cannot set the mode of " + path);
+  const process::Fd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat st {};
-  if (lstat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode) ||
+  if (!folder || fstat(folder.get(), &st) != 0 ||
       (st.st_uid != geteuid() && st.st_uid != Owner()->pw_uid))
     throw Fatal(kExitNoPermission, path + " belongs to somebody else", "choose another CIGRI_HOME");
-  if (geteuid() == 0 && chown(path.c_str(), Owner()->pw_uid, Owner()->pw_gid) != 0)
+  if (fchmod(folder.get(), mode) != 0 && errno != EPERM)
+    throw Fatal(kExitNoPermission, "cannot set the mode of " + path);
+  if (geteuid() == 0 && fchown(folder.get(), Owner()->pw_uid, Owner()->pw_gid) != 0)
     throw Fatal(kExitNoPermission, "cannot give " + path + " to " + Owner()->pw_name);
 }
 

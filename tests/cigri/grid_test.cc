@@ -694,6 +694,26 @@ TEST(MachineTest, WhatCannotBeKilledIsNamed) {
   process::Reap(zombie);
 }
 
+// Root made the folder behind a link of anybody's in /tmp unusable.
+TEST(EmbeddedTest, ALinkInPlaceOfTheFolderOfSocketsIsRefused) {
+  const Home home{"/tmp/" + RandomHex(8) + std::string(90, 'x')};
+  const std::string victim = "/tmp/" + RandomHex(8);
+  ASSERT_EQ(home.PostgresSocketDir().rfind("/tmp/cigri-", 0), 0u) << "it is not in /tmp";
+  fs::create_directories(home.data());
+  std::ofstream(home.data() + "/PG_VERSION");
+  fs::create_directory(victim);
+  fs::permissions(victim, fs::perms{0755});
+  fs::create_symlink(victim, home.PostgresSocketDir());
+  try {
+    embedded::StartPostgres(home);
+    ADD_FAILURE() << "it has started";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(e.what(), home.PostgresSocketDir() + " belongs to somebody else");
+  }
+  EXPECT_EQ(fs::status(victim).permissions(), fs::perms{0755});
+  for (const auto& path : {home.PostgresSocketDir(), home.dir, victim}) fs::remove_all(path);
+}
+
 TEST(MachineTest, AProcessMayUseAtLeastOneCpu) { EXPECT_GE(embedded::UsableCpus(), 1); }
 
 }  // namespace
