@@ -137,6 +137,7 @@ std::string Explained(const CLI::App& app, const std::string& what, int argc,
 struct CommandLine::App {
   std::unique_ptr<CLI::App> root;  // only of the program itself
   CLI::App* app = nullptr;
+  std::vector<std::string>* rest = nullptr;
   std::vector<std::unique_ptr<CommandLine>> commands;
 };
 
@@ -168,6 +169,8 @@ CommandLine& CommandLine::AddCommand(const std::string& name, const std::string&
 
 void CommandLine::AllowOptionsAfterCommands() { app_->app->fallthrough(); }
 
+void CommandLine::TakeRest(std::vector<std::string>* rest) { app_->rest = rest; }
+
 void CommandLine::DescribeHelp(const std::string& text) {
   app_->app->set_help_flag("-h,--help", text);
 }
@@ -190,7 +193,12 @@ std::optional<int> CommandLine::Read(int argc, const char* const* argv) {
 std::optional<int> CommandLine::ReadOrThrow(int argc, const char* const* argv) {
   CLI::App& app = *app_->app;
   try {
+    app.prefix_command(app_->rest != nullptr);
     app.parse(argc, argv);
+    if (app_->rest == nullptr) return std::nullopt;
+    *app_->rest = app.remaining();
+    if (!app_->rest->empty() && StartsWith(app_->rest->front(), "-"))
+      throw CLI::ExtrasError({app_->rest->front()});
     return std::nullopt;
   } catch (const CLI::Success& asked) {  // --help or --version
     return app.exit(asked);

@@ -58,6 +58,9 @@ class CommandLine {
                           std::function<void()> chosen = nullptr);
   /// The program's options may also stand after a command. REQUIRES: no command added yet.
   void AllowOptionsAfterCommands();
+  /// The first word that belongs to no option ends the options: it and all behind it go to `rest`.
+  /// REQUIRES: no argument known by its position.
+  void TakeRest(std::vector<std::string>* rest);
   /// Changes what --help says of itself.
   void DescribeHelp(const std::string& text);
   /// Adds --version, which prints `text`.

@@ -133,8 +133,9 @@ TEST(GridsubTest, ExitCodesSayWhoCannotDoIt) {
   EXPECT_EQ(Gridsub(api, "--api nonsense -f a.json").code, 78);
   EXPECT_EQ(Gridsub(api, "-f nowhere.json").code, 65);
   EXPECT_EQ(Gridsub(api, "-f .").code, 65);
-  for (const char* wrong : {"", "--nonsense", "-c 0 -F x", "-c 3", "--resume -- true",
-                            "-f a.json -- true", "wc ::: a", "-t nonsense -f a.json", "--"})
+  for (const char* wrong :
+       {"", "--nonsense", "-c 0 -F x", "-c 3", "--resume -- true", "-f a.json -- true",
+        "-f a.json wc ::: a", "-t nonsense -f a.json", "--"})
     EXPECT_EQ(Gridsub(api, wrong).code, 64) << wrong;
 }
 

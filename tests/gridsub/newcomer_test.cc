@@ -37,6 +37,7 @@ TEST(NewcomerTest, AHostOfASiteIsKnownByItsConfigurationToo) {
 TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
   FakeApi api;
   api.Write("prog.sh", "#!/bin/sh\necho hello\n");
+  api.Write("prog.json", "{}");
   api.Write("runs", "#!/bin/sh\necho hello\n");
   std::filesystem::permissions(api.folder() + "/runs", std::filesystem::perms::owner_all);
   const struct {
@@ -54,8 +55,10 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
       {"--output log.txt -- wc ::: a", "\"log.txt\" before -- is a JDL"},
       {"--walltime --wait -- wc ::: a", "--walltime: needs a value"},
       {"--joblog log a.json b.json", "are for one JDL"},
-      {"wc -c {} ::: a 'b c'", "gridsub -- wc -c {} ::: a 'b c'"},
-      {"--wait echo {} ::: a", "gridsub --wait -- echo {} ::: a"},
+      {"-P 4 wc ::: a", "--max-jobs 4"},
+      {"--walltim 9 wc ::: a", "did you mean --walltime"},
+      {"prog.json ::: a", "prog.json is no program"},
+      {"::: a b", "there is no program"},
       {"--pipe -- wc", "split FILE"},
       {"-I , -- wc , ::: a", "a value stands at {}"},
       {"--link -- wc ::: a ::: b", "::: a b :::+ c d"},
@@ -70,6 +73,21 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
     EXPECT_TRUE(Has(ran.err, c.answer)) << c.typed << ":\n" << ran.err;
   }
   EXPECT_FALSE(Has(api.Calls(), "POST /campaigns"));
+}
+
+// The first thing that a user of GNU parallel types. The program's own options are not gridsub's.
+TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
+  FakeApi bare, dashes;
+  for (FakeApi* api : {&bare, &dashes}) {
+    const std::string split = api == &dashes ? "-- " : "";
+    EXPECT_EQ(
+        Gridsub(*api, "--name=x -j2 --walltime 9m " + split + "grep -P -c {} ::: a 'b c'").code, 0);
+  }
+  EXPECT_EQ(Sent(bare)["exec_file"], Sent(dashes)["exec_file"]);
+  EXPECT_EQ(Sent(bare)["params"], Sent(dashes)["params"]);
+  EXPECT_EQ(Sent(bare)["clusters"], Sent(dashes)["clusters"]);
+  EXPECT_EQ(Sent(bare)["params"], json::parse(R"([["a"], ["b c"]])"));
+  EXPECT_EQ(Sent(bare)["name"], "x");
 }
 
 // Found by a user: the campaign ran, and the error came when all was done, or with the code of a

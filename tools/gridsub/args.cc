@@ -30,7 +30,6 @@ void AddInputs(CommandLine& line, Args& args, bool& nul) {
              &args.files,
              "JDL file, - for standard input (may be repeated)",
              {.one_value_each = true}},
-            {"jdl", &args.plain, "JDL files"},
             {"-j,--json", &args.jsons, "JDL text (may be repeated)", {.one_value_each = true}},
             {"-c,--campaign",
              &args.campaign,
@@ -180,13 +179,39 @@ void CheckTogether(const Args& args) {
   CheckFolder(args.results.folder);
 }
 
+// Where values follow the program it needs no --: the first word that belongs to no option begins
+// it.
+std::optional<int> ReadBareProgram(CommandLine& line, int argc, char** argv, Args& args) {
+  std::vector<std::string> words;
+  line.TakeRest(&words);
+  try {
+    if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+  } catch (const Fatal&) {
+    if (!words.empty()) AnswerNewcomers({words[0]});
+    throw;
+  }
+  args.command = ProgramWithValues(std::move(words));
+  return std::nullopt;
+}
+
+std::optional<int> ReadLine(CommandLine& line, int argc, char** argv, Args& args) {
+  char** const end = argv + argc;
+  char** const split = std::find_if(argv, end, [](const std::string& w) { return w == "--"; });
+  if (split == end && std::any_of(argv, end, IsSource))
+    return ReadBareProgram(line, argc, argv, args);
+  if (split != end) args.command.emplace(split + 1, end);
+  AnswerNewcomers({argv + 1, split});
+  line.Add({{"jdl", &args.plain, "JDL files"}});
+  return line.ReadOrThrow(static_cast<int>(split - argv), argv);
+}
+
 }  // namespace
 
 std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   CommandLine line("gridsub",
                    "Submits campaigns: one program, many parameters.\n"
                    "  gridsub [OPTIONS] [JDL...]\n"
-                   "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...");
+                   "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...    (or without --)");
   bool nul = false;
   AddInputs(line, args, nul);
   AddActions(line, args);
@@ -194,11 +219,7 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   AddSettings(line, args);
   tools::AddCommonOptions(line, args.common);
   line.AddFooter(kFooter);
-  char** const split =
-      std::find_if(argv, argv + argc, [](const char* w) { return std::string_view(w) == "--"; });
-  if (split != argv + argc) args.command.emplace(split + 1, argv + argc);
-  AnswerNewcomers(argv, split);
-  if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
+  if (const auto code = ReadLine(line, argc, argv, args)) return code;
   if (nul) args.rows.end = '\0';
   args.settings["inputs"] = Join(args.inputs, "\n");
   args.settings["outputs"] = Join(args.outputs, "\n");

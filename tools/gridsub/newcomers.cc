@@ -59,10 +59,6 @@ constexpr Equivalent kEquivalents[] = {
     {"--error --files", "--results FOLDER has a file for each task"},
 };
 
-bool IsSource(const std::string& word) {
-  return word == ":::" || word == "::::" || word == ":::+" || word == "::::+";
-}
-
 bool IsRegularFile(const std::string& path) {
   struct stat found {};
   return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
@@ -91,25 +87,21 @@ bool IsProgram(const std::string& word) {
   return IsProgramFile(word) || (!IsRegularFile(word) && IsInPath(word));
 }
 
-[[noreturn]] void AnswerSources(const std::vector<std::string>& words) {
-  std::string meant = "gridsub";
-  bool split = false;
-  for (const auto& word : words) {
-    if (!split && (IsProgram(word) || IsSource(word))) meant += " --", split = true;
-    const bool plain = word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                           "0123456789_-+=:,./{}") == word.npos;
-    meant += " " + (plain && !word.empty() ? word : ShellQuote(word));
-  }
-  throw Fatal(kExitUsage, "the program and its values begin behind --", meant);
-}
-
 }  // namespace
 
-void AnswerNewcomers(const char* const* argv, const char* const* end) {
-  const std::vector<std::string> words(argv + 1, end);
+bool IsSource(const std::string& word) {
+  return word == ":::" || word == "::::" || word == ":::+" || word == "::::+";
+}
+
+std::vector<std::string> ProgramWithValues(std::vector<std::string> words) {
+  if (!words.empty() && IsRegularFile(words[0]) && !IsProgramFile(words[0]))
+    throw Fatal(kExitUsage, words[0] + " is no program, which ::: gives values to",
+                "-a FILE and -J TEXT give a JDL its parameters");
+  return words;
+}
+
+void AnswerNewcomers(const std::vector<std::string>& words) {
   for (const auto& word : words) {
-    if (IsSource(word)) AnswerSources(words);
     if (word.size() < 2 || word[0] != '-') continue;
     const bool attached = word[1] != '-' && word.size() > 2;  // -P4
     const auto name = attached ? word.substr(0, 2) : word.substr(0, word.find('='));

@@ -5,9 +5,15 @@
 
 namespace cigri::gridsub {
 
-/// Throws Fatal(kExitUsage) with the command that was meant: for ::: without --, and for options of
-/// theirs that gridsub does not have. Looks at the words from `argv` + 1 to `end`.
-void AnswerNewcomers(const char* const* argv, const char* const* end);
+/// Throws Fatal(kExitUsage) with what does the same, for options of theirs that gridsub does not
+/// have.
+void AnswerNewcomers(const std::vector<std::string>& words);
+
+/// Whether values of a program follow: ::: and its like.
+bool IsSource(const std::string& word);
+
+/// The program that ::: follows. Throws Fatal(kExitUsage) when it is a JDL.
+std::vector<std::string> ProgramWithValues(std::vector<std::string> words);
 
 /// Throws Fatal(kExitUsage) when the first word is a program and no JDL: gridsub echo hello.
 void AnswerPrograms(const std::vector<std::string>& words);

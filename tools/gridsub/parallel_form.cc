@@ -76,7 +76,7 @@ ParallelForm ReadParallelForm(const std::vector<std::string>& words) {
       form.sources.back().values.push_back(word);
   }
   if (form.words.empty() || form.words[0].empty())
-    throw Fatal(kExitUsage, "there is no program behind --", "like: gridsub -- wc -c {} ::: *.md");
+    throw Fatal(kExitUsage, "there is no program", "like: gridsub -- wc -c {} ::: *.md");
   if (!form.sources.empty() && form.sources[0].linked)
     throw Fatal(kExitUsage, "the first source of values cannot be linked", "write ::: or ::::");
   RefuseUnknownPlaceholders(form.words);
