@@ -43,8 +43,8 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
   const struct {
     const char *typed, *answer;
   } cases[] = {
-      {"echo hello", "gridsub -- echo hello {} ::: VALUES"},
-      {"echo hello", "gridsub --once -- echo hello"},
+      {"echo hello", "gridsub -- PROGRAM {} ::: VALUES, or --once"},
+      {"runs {}", "gridsub -- ./runs {} ::: VALUES"},
       {"./prog.sh", "./prog.sh is a program, and no JDL; it may not be run"},
       {"prog.sh", "chmod +x prog.sh; then gridsub -- ./prog.sh {} ::: VALUES"},
       {"runs 3", "once: gridsub --once -- ./runs 3"},
@@ -75,7 +75,7 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
   EXPECT_FALSE(Has(api.Calls(), "POST /campaigns"));
 }
 
-// The first thing that a user of GNU parallel types. The program's own options are not gridsub's.
+// The first things that a user of GNU parallel types. The program's options are not gridsub's.
 TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
   FakeApi bare, dashes;
   for (FakeApi* api : {&bare, &dashes}) {
@@ -88,6 +88,24 @@ TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
   EXPECT_EQ(Sent(bare)["clusters"], Sent(dashes)["clusters"]);
   EXPECT_EQ(Sent(bare)["params"], json::parse(R"([["a"], ["b c"]])"));
   EXPECT_EQ(Sent(bare)["name"], "x");
+  bare.Write("list", "1\n2\n");
+  for (const char* typed : {"-a list wc -c", "wc -c", "--csv list --name x wc -c"}) {
+    EXPECT_EQ(Gridsub(bare, typed, "1\n2\n").code, 0) << typed;
+    EXPECT_EQ(Sent(bare)["exec_file"], "wc -c") << typed;
+  }
+  EXPECT_EQ(Gridsub(bare, "--once wc -c").code, 0);
+}
+
+// As it does not reach jobs, each task failed with 127.
+TEST(NewcomerTest, AFunctionOfTheShellIsNoProgram) {
+  FakeApi api;
+  const std::string exported = "env 'BASH_FUNC_sim%%=() { echo $1; }'";
+  for (const char* typed : {"sim {} ::: a", "-- sim {} ::: a", "--env sim -- true ::: a"}) {
+    const auto ran = Gridsub(api, typed, "", exported);
+    EXPECT_EQ(ran.code, 64) << typed;
+    EXPECT_TRUE(Has(ran.err, "sim is a function of your shell")) << ran.err;
+  }
+  EXPECT_EQ(Gridsub(api, "-- sim {} ::: a").code, 0);
 }
 
 // Found by a user: the campaign ran, and the error came when all was done, or with the code of a

@@ -1,5 +1,7 @@
 #include "tools/gridsub/args.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -179,28 +181,33 @@ void CheckTogether(const Args& args) {
   CheckFolder(args.results.folder);
 }
 
-// Where values follow the program it needs no --: the first word that belongs to no option begins
-// it.
-std::optional<int> ReadBareProgram(CommandLine& line, int argc, char** argv, Args& args) {
-  std::vector<std::string> words;
-  line.TakeRest(&words);
-  try {
-    if (const auto code = line.ReadOrThrow(argc, argv)) return code;
-  } catch (const Fatal&) {
-    if (!words.empty()) AnswerNewcomers({words[0]});
-    throw;
-  }
-  args.command = ProgramWithValues(std::move(words));
-  return std::nullopt;
+// What must be a program needs no -- in front of it.
+bool IsProgramHere(const std::vector<std::string>& words, const Args& args) {
+  if (std::any_of(words.begin(), words.end(), IsSource)) return true;
+  const bool values = args.has_params() || args.once || isatty(STDIN_FILENO) == 0;
+  return !words.empty() && IsRunnable(words[0]) && values;
 }
 
 std::optional<int> ReadLine(CommandLine& line, int argc, char** argv, Args& args) {
   char** const end = argv + argc;
   char** const split = std::find_if(argv, end, [](const std::string& w) { return w == "--"; });
-  if (split == end && std::any_of(argv, end, IsSource))
-    return ReadBareProgram(line, argc, argv, args);
-  if (split != end) args.command.emplace(split + 1, end);
-  AnswerNewcomers({argv + 1, split});
+  if (split != end) {
+    args.command.emplace(split + 1, end);
+    AnswerNewcomers({argv + 1, split});
+  } else {
+    std::vector<std::string> words;
+    line.TakeRest(&words);
+    try {
+      if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+    } catch (const Fatal&) {
+      if (!words.empty()) AnswerNewcomers({words[0]});
+      throw;
+    }
+    if (IsProgramHere(words, args)) return args.command = ProgramOf(words), std::nullopt;
+    AnswerPrograms(words);
+    AnswerNewcomers(words);
+    line.TakeRest(nullptr);
+  }
   line.Add({{"jdl", &args.plain, "JDL files"}});
   return line.ReadOrThrow(static_cast<int>(split - argv), argv);
 }
@@ -211,7 +218,7 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   CommandLine line("gridsub",
                    "Submits campaigns: one program, many parameters.\n"
                    "  gridsub [OPTIONS] [JDL...]\n"
-                   "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...    (or without --)");
+                   "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...    (-- may be left out)");
   bool nul = false;
   AddInputs(line, args, nul);
   AddActions(line, args);
@@ -227,7 +234,6 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   if (!args.time.empty()) args.walltime = WalltimeOfTime(args.time);
   args.walltime = WithUnit(std::move(args.walltime));
   if (args.command) TakeJobCount(args.jsons, args.max_jobs);
-  AnswerPrograms(args.plain);
   args.files.insert(args.files.end(), args.plain.begin(), args.plain.end());
   ImplyWait(args);
   CheckTogether(args);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "tools/gridsub/newcomers.h"
 
 extern char** environ;
 
@@ -56,6 +57,7 @@ std::string ExportsOf(const std::vector<std::string>& names) {
       throw Fatal(kExitUsage, "--env " + word + ": \"" + name + "\" is no name of a variable",
                   "like --env PATH,CONDA_PREFIX or --env SEED=7");
     const char* value = std::getenv(name.c_str());
+    if (equals == word.npos && value == nullptr) RefuseFunction(name);
     if (equals == word.npos && value == nullptr)
       throw Fatal(kExitUsage, "--env " + name + ": this variable is not set here",
                   "give it a value: --env " + name + "=VALUE, or export it");

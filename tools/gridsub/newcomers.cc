@@ -93,7 +93,18 @@ bool IsSource(const std::string& word) {
   return word == ":::" || word == "::::" || word == ":::+" || word == "::::+";
 }
 
-std::vector<std::string> ProgramWithValues(std::vector<std::string> words) {
+bool IsRunnable(const std::string& word) {
+  if (word.find('/') == word.npos) return !IsRegularFile(word) && IsInPath(word);
+  return IsProgramFile(word) && access(word.c_str(), X_OK) == 0;
+}
+
+void RefuseFunction(const std::string& name) {
+  if (!IsRunnable(name) && std::getenv(("BASH_FUNC_" + name + "%%").c_str()) != nullptr)
+    throw Fatal(kExitUsage, name + " is a function of your shell, which jobs do not have",
+                "write it into a script");
+}
+
+std::vector<std::string> ProgramOf(std::vector<std::string> words) {
   if (!words.empty() && IsRegularFile(words[0]) && !IsProgramFile(words[0]))
     throw Fatal(kExitUsage, words[0] + " is no program, which ::: gives values to",
                 "-a FILE and -J TEXT give a JDL its parameters");
@@ -117,12 +128,13 @@ void AnswerPrograms(const std::vector<std::string>& words) {
   const bool here = IsRegularFile(words[0]);
   auto command = Join(words, " ");
   if (here && words[0].find('/') == words[0].npos) command = "./" + command;
+  const std::string each = command.find('{') == command.npos ? " {}" : "";
   if (here && access(words[0].c_str(), X_OK) != 0)
     throw Fatal(kExitUsage, words[0] + " is a program, and no JDL; it may not be run",
-                "chmod +x " + words[0] + "; then gridsub -- " + command + " {} ::: VALUES");
+                "chmod +x " + words[0] + "; then gridsub -- " + command + each + " ::: VALUES");
   throw Fatal(kExitUsage, words[0] + " is a program, and no JDL",
-              "run it for each value: gridsub -- " + command + " {} ::: VALUES; once: gridsub " +
-                  "--once -- " + command);
+              "run it for each value: gridsub -- " + command + each +
+                  " ::: VALUES; once: gridsub " + "--once -- " + command);
 }
 
 void TakeJobCount(std::vector<std::string>& jsons, int& max_jobs) {

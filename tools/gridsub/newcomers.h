@@ -12,8 +12,14 @@ void AnswerNewcomers(const std::vector<std::string>& words);
 /// Whether values of a program follow: ::: and its like.
 bool IsSource(const std::string& word);
 
-/// The program that ::: follows. Throws Fatal(kExitUsage) when it is a JDL.
-std::vector<std::string> ProgramWithValues(std::vector<std::string> words);
+/// Whether the word can be run and be no JDL: a program with its path, or of $PATH.
+bool IsRunnable(const std::string& word);
+
+/// Throws Fatal(kExitUsage) when `name` is only a function that bash has exported.
+void RefuseFunction(const std::string& name);
+
+/// The words of a program. Throws Fatal(kExitUsage) when they begin with a JDL.
+std::vector<std::string> ProgramOf(std::vector<std::string> words);
 
 /// Throws Fatal(kExitUsage) when the first word is a program and no JDL: gridsub echo hello.
 void AnswerPrograms(const std::vector<std::string>& words);

@@ -7,6 +7,7 @@
 #include "core/pattern.h"
 #include "core/text.h"
 #include "jdl/command.h"
+#include "tools/gridsub/newcomers.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -77,6 +78,7 @@ ParallelForm ReadParallelForm(const std::vector<std::string>& words) {
   }
   if (form.words.empty() || form.words[0].empty())
     throw Fatal(kExitUsage, "there is no program", "like: gridsub -- wc -c {} ::: *.md");
+  RefuseFunction(form.words[0].substr(0, form.words[0].find_first_of(" \t\n;|&<>")));
   if (!form.sources.empty() && form.sources[0].linked)
     throw Fatal(kExitUsage, "the first source of values cannot be linked", "write ::: or ::::");
   RefuseUnknownPlaceholders(form.words);
