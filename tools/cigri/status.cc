@@ -35,13 +35,16 @@ std::int64_t DiskBytes(const std::string& folder) {
 json ProcessesOf(const embedded::Home& home) {
   auto processes = embedded::GridProcesses(home);
   std::int64_t pss = 0;
-  double cpu = 0;
+  double cpu = 0, age = 0;  // the oldest is the server, the others are its sessions
   const auto server = embedded::PostgresProcesses(home);
-  for (const auto& process : server) pss += process.pss_kb, cpu += process.cpu_s;
+  for (const auto& process : server) {
+    pss += process.pss_kb, cpu += process.cpu_s;
+    age = std::max(age, process.age_s);
+  }
   if (const int pid = embedded::PostgresPid(home); pid != 0)
     processes.push_back({pid, 1, "postgres",
-                         "PostgreSQL, " + std::to_string(server.size()) + " processes",
-                         server.empty() ? 0 : server.front().age_s, pss, cpu});
+                         "PostgreSQL, " + std::to_string(server.size()) + " processes", age, pss,
+                         cpu});
   json out = json::array();
   for (const auto& p : processes)
     out.push_back({{"name", p.name},
