@@ -94,6 +94,8 @@ TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
     EXPECT_EQ(Sent(bare)["exec_file"], "wc -c") << typed;
   }
   EXPECT_EQ(Gridsub(bare, "--once wc -c").code, 0);
+  EXPECT_EQ(Gridsub(bare, "'sleep 1; wc {}'", "1\n").code, 0);
+  EXPECT_EQ(Sent(bare)["exec_file"], "sleep 1; wc {}");
 }
 
 // As it does not reach jobs, each task failed with 127.

@@ -94,6 +94,7 @@ bool IsSource(const std::string& word) {
 }
 
 bool IsRunnable(const std::string& word) {
+  if (word.find(' ') != word.npos && !IsRegularFile(word)) return true;
   if (word.find('/') == word.npos) return !IsRegularFile(word) && IsInPath(word);
   return IsProgramFile(word) && access(word.c_str(), X_OK) == 0;
 }
@@ -124,7 +125,7 @@ void AnswerNewcomers(const std::vector<std::string>& words) {
 }
 
 void AnswerPrograms(const std::vector<std::string>& words) {
-  if (words.empty() || !IsProgram(words[0])) return;
+  if (words.empty() || (!IsProgram(words[0]) && !IsRunnable(words[0]))) return;
   const bool here = IsRegularFile(words[0]);
   auto command = Join(words, " ");
   if (here && words[0].find('/') == words[0].npos) command = "./" + command;
