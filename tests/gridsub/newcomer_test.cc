@@ -3,8 +3,10 @@
 
 #include <ctime>
 
+#include "core/error.h"
 #include "tests/gridsub/fake_api.h"
 #include "tools/common/api.h"
+#include "tools/gridsub/newcomers.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -96,6 +98,20 @@ TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
   EXPECT_EQ(Gridsub(bare, "--once wc -c").code, 0);
   EXPECT_EQ(Gridsub(bare, "'sleep 1; wc {}'", "1\n").code, 0);
   EXPECT_EQ(Sent(bare)["exec_file"], "sleep 1; wc {}");
+}
+
+// On a terminal, where values may still be missing.
+TEST(NewcomerTest, WhatWasMeantCanBeTypedAsItIs) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"sleep 1; ls"}, "gridsub -- 'sleep 1; ls {}' ::: VALUES; once: gridsub --once -- 'sleep"},
+      {{"ls {}; ls"}, "gridsub -- 'ls {}; ls' ::: VALUES"},
+      {{"ls", "a b"}, "gridsub -- ls 'a b' {} ::: VALUES"}};
+  for (const auto& [words, answer] : cases) try {
+      AnswerPrograms(words);
+      ADD_FAILURE() << words[0];
+    } catch (const Fatal& e) {
+      EXPECT_TRUE(Has(e.hint(), answer)) << e.hint();
+    }
 }
 
 // As it does not reach jobs, each task failed with 127.

@@ -126,16 +126,24 @@ void AnswerNewcomers(const std::vector<std::string>& words) {
 
 void AnswerPrograms(const std::vector<std::string>& words) {
   if (words.empty() || (!IsProgram(words[0]) && !IsRunnable(words[0]))) return;
-  const bool here = IsRegularFile(words[0]);
-  auto command = Join(words, " ");
-  if (here && words[0].find('/') == words[0].npos) command = "./" + command;
-  const std::string each = command.find('{') == command.npos ? " {}" : "";
+  const bool here = IsRegularFile(words[0]), path = words[0].find('/') != words[0].npos;
+  std::string once = here && !path ? "./" : "", each;
+  for (const auto& word : words) {
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\n\"'\\$`;&|<>()*?[]#~!") == word.npos;
+    once += (plain ? word : ShellQuote(word)) + " ";
+  }
+  once.pop_back();
+  if (const bool line = words.size() == 1 && once.back() == '\''; once.find('{') != once.npos)
+    each = once;
+  else
+    each = line ? ShellQuote(words[0] + " {}") : once + " {}";
   if (here && access(words[0].c_str(), X_OK) != 0)
     throw Fatal(kExitUsage, words[0] + " is a program, and no JDL; it may not be run",
-                "chmod +x " + words[0] + "; then gridsub -- " + command + each + " ::: VALUES");
-  throw Fatal(kExitUsage, words[0] + " is a program, and no JDL",
-              "run it for each value: gridsub -- " + command + each +
-                  " ::: VALUES; once: gridsub " + "--once -- " + command);
+                "chmod +x " + words[0] + "; then gridsub -- " + each + " ::: VALUES");
+  throw Fatal(
+      kExitUsage, words[0] + " is a program, and no JDL",
+      "run it for each value: gridsub -- " + each + " ::: VALUES; once: gridsub --once -- " + once);
 }
 
 void TakeJobCount(std::vector<std::string>& jsons, int& max_jobs) {
