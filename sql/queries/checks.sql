@@ -32,20 +32,30 @@ WITH c AS (
     GROUP BY p.campaign_id, p.idx
     HAVING count(*) > 1 OR bool_or(EXISTS (
         SELECT FROM done AS d WHERE d.campaign_id = p.campaign_id AND d.idx = p.idx AND d.counted))
+), placed AS (
+    SELECT campaign_id,
+        count(*) FILTER (WHERE place = 'retry') AS retry,
+        count(*) FILTER (WHERE place = 'flight') AS in_flight,
+        count(*) FILTER (WHERE place = 'needs_attention') AS needs_attention,
+        count(*) FILTER (WHERE idx NOT BETWEEN 0 AND next_idx - 1) AS outside
+    FROM places JOIN c USING (campaign_id)
+    GROUP BY campaign_id
+), ended AS (
+    SELECT campaign_id, count(*) AS done
+    FROM done
+    WHERE counted AND idx >= 0 AND ($1::bigint IS NULL OR campaign_id = $1)
+    GROUP BY campaign_id
+), doubled AS (
+    SELECT campaign_id, count(*) AS twice FROM twice GROUP BY campaign_id
 ), sums AS (
-    SELECT c.campaign_id, c.ntasks, c.ntasks - c.next_idx AS waiting,
-        (SELECT count(*) FROM retry AS r WHERE r.campaign_id = c.campaign_id) AS retry,
-        (SELECT count(*) FROM flight AS f WHERE f.campaign_id = c.campaign_id
-            AND NOT f.copy) AS in_flight,
-        (SELECT count(*) FROM needs_attention AS t
-            WHERE t.campaign_id = c.campaign_id) AS needs_attention,
-        (SELECT count(*) FROM done AS d WHERE d.campaign_id = c.campaign_id AND d.counted
-            AND d.idx >= 0) AS done,
-        (SELECT count(*) FROM twice AS t WHERE t.campaign_id = c.campaign_id) AS twice,
-        (SELECT count(*) FROM places AS p WHERE p.campaign_id = c.campaign_id
-            AND p.idx NOT BETWEEN 0 AND c.next_idx - 1)
-            AS outside
+    SELECT campaign_id, ntasks, ntasks - next_idx AS waiting,
+        coalesce(retry, 0) AS retry, coalesce(in_flight, 0) AS in_flight,
+        coalesce(needs_attention, 0) AS needs_attention, coalesce(done, 0) AS done,
+        coalesce(twice, 0) AS twice, coalesce(outside, 0) AS outside
     FROM c
+    LEFT JOIN placed USING (campaign_id)
+    LEFT JOIN ended USING (campaign_id)
+    LEFT JOIN doubled USING (campaign_id)
 )
 SELECT to_jsonb(s) AS item, waiting + retry + in_flight + needs_attention + done = ntasks
     AND twice = 0 AND outside = 0 AS kept

@@ -1,5 +1,6 @@
 // Statements that are asked for again and again read what they need, however much there is besides:
 // blocks, as times say nothing.
+#include <sql/checks.h>
 #include <sql/placements.h>
 #include <sql/reasons.h>
 
@@ -69,6 +70,37 @@ TEST_F(BlocksPgTest, ReasonsThatComeAndGoAreFoundWithoutThoseOfOthers) {
 TEST_F(BlocksPgTest, EpiloguesThatRanAreFoundWithoutPlacementsThatHaveNone) {
   GivenCampaigns(2, 3000);
   EXPECT_LT(BlocksOf(sql::kReopenEpilogues.sql), 30);
+}
+
+// How many rows a plan has looked at and thrown away.
+double RowsThrownAway(const nlohmann::json& plan) {
+  double rows = 0;
+  for (const char* by : {"Rows Removed by Filter", "Rows Removed by Join Filter"})
+    rows += plan.value(by, 0.0) * plan.value("Actual Loops", 1.0);
+  for (const auto& part : plan.value("Plans", nlohmann::json::array()))
+    rows += RowsThrownAway(part);
+  return rows;
+}
+
+// With 10,000 campaigns and 100,000 jobs in flight it did not end within two minutes, and was cut.
+TEST_F(BlocksPgTest, TheCheckOfAllCampaignsLooksAtEachJobOnce) {
+  GivenCampaigns(2, 300);
+  Sql("INSERT INTO campaign_cursor (campaign_id, ntasks, next_idx) SELECT i, 20, 10 FROM "
+      "generate_series(2, 300) AS i; INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, "
+      "element, cluster_id, remote_id, attempt, slots) SELECT 10 * i + k, i, k, 'task', 1, 0, 1, "
+      "i, 1, 1 FROM generate_series(2, 300) AS i, generate_series(0, 9) AS k; INSERT INTO retry "
+      "(campaign_id, idx, why) VALUES (7, 3, 'x'), (8, 10, 'x'); ANALYZE");
+  const auto text = ReplaceAll(std::string(sql::kCheckConservation.sql), "$1", "NULL");
+  const auto plan =
+      nlohmann::json::parse(Sql("EXPLAIN (ANALYZE, FORMAT JSON) " + text)[0][0].c_str());
+  EXPECT_EQ(plan[0]["Plan"]["Actual Rows"], 299);
+  EXPECT_LT(RowsThrownAway(plan[0]["Plan"]), 3000);
+  std::string broken;
+  for (const auto& row :
+       Sql("SELECT item->>'campaign_id', item->>'twice', item->>'outside' FROM (" +
+           ReplaceAll(text, ";", "") + ") AS c WHERE NOT kept"))
+    broken += std::string(row[0].c_str()) + ":" + row[1].c_str() + "," + row[2].c_str() + " ";
+  EXPECT_EQ(broken, "7:1,0 8:0,1 ");
 }
 
 // Also before PostgreSQL has analysed `live`, when it takes all jobs in flight for one.
