@@ -5,6 +5,7 @@
     bench/quality.py --seeds 1-10 --json FILE --family rough-calm
     bench/quality.py --gridsim OTHER/gridsim  another build, for before and after
     bench/quality.py --lost                   where the slot time goes that local users take back
+    bench/quality.py --protections            what reservations, black holes and copies would do
 
 For each family and seed the default of a fresh grid (site-default), against
   best          the best of our own policies and settings for that family: the lowest median over
@@ -352,6 +353,59 @@ def show_lost(gridsim, families, seeds):
               ", ".join(spread(column) for column in zip(*ratios)), flush=True)
 
 
+# Rules that site-default leaves out: rows of the policy, and keys of every campaign.
+PROTECTIONS = {"multi_slot.age 20": ({"multi_slot.age": 20}, {}),
+               "black_hole.count 20": ({"black_hole.count": 20}, {}),
+               "copies": ({}, {"replicas": True})}
+
+
+def with_keys(made, keys):
+    return dict(made, campaigns=[dict(c, **keys) for c in made["campaigns"]])
+
+
+def never_run(gridsim, made, rows):
+    """The part of the tasks that only a cluster has had that swallows jobs."""
+    text = simulate(gridsim, made, dict({"preset": "site-default"}, **rows), "--jobs", "FILE")[1]
+    where = {}
+    for job in csv.DictReader(io.StringIO(text)):
+        if job["end"] == "done":
+            where.setdefault((job["campaign"], job["task"]), set()).add(job["cluster"])
+    return sum(clusters == {"swallows"} for clusters in where.values()) / len(where)
+
+
+def done_before(r):
+    """A campaign that is run again: 300 tasks in a row find their results and end at once."""
+    again = [300] * r.randint(200, 600) + [2] * 300 + [300] * 500
+    return {"clusters": [cluster("a", 50), cluster("b", 50)],
+            "campaigns": [campaign("ann", len(again), again)]}
+
+
+def show_protections(gridsim, families, seeds):
+    """What the rules of PROTECTIONS change, and what black_hole.count costs and finds."""
+    print(f"{'family':18}{'with':22}{'mean wait':24}{'slowdown':24}{'makespan':24}{'lost':24}")
+    for family in families:
+        made = [scenario(family, seed) for seed in seeds]
+        preset = {"preset": made[0].get("base", "site-default")}
+        plain = [run(gridsim, m, preset, None) for m in made]
+        for name, (rows, keys) in PROTECTIONS.items():
+            runs = [run(gridsim, with_keys(m, keys), dict(preset, **rows), None) for m in made]
+            print(f"{family:18}{name:22}" + "".join(
+                f"{spread([b[k] / a[k] if a[k] else None for a, b in zip(plain, runs)]):24}"
+                for k in ("wait", "slowdown", "makespan", "lost_h")), flush=True)
+    holes = {"black_hole.count": 20}
+    for seed in seeds:
+        made = scenario("faulty", seed)
+        open_ = with_keys(made, {"min_duration": 0})
+        again = dict(done_before(random.Random(seed)), seed=seed, until=12 * DAY)
+        a, b = (json.loads(simulate(gridsim, again, dict({"preset": "site-default"}, **rows),
+                                    "--json")[0])["makespan_s"] for rows in ({}, holes))
+        print(f"seed {seed}: swallowed and never run, of all tasks: "
+              f"{never_run(gridsim, open_, {}):.2f}, with black_hole.count 20 "
+              f"{never_run(gridsim, open_, holes):.2f}, with min_duration "
+              f"{never_run(gridsim, made, {}):.2f}; a campaign that is run again ends after "
+              f"{b / a:.2f} of the time with black_hole.count 20", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gridsim", default=os.path.join(HERE, "../build/bin/gridsim"))
@@ -362,7 +416,12 @@ def main():
     parser.add_argument("--json", help="a line for each run goes to this file")
     parser.add_argument("--lost", action="store_true",
                         help="where lost slot time goes, in the families where jobs are killed")
+    parser.add_argument("--protections", action="store_true",
+                        help="site-default with rules that it leaves out, against itself")
     options = parser.parse_args()
+    if options.protections:
+        return show_protections(options.gridsim, options.family or list(FAMILIES),
+                                list(seeds_of(options.seeds)))
     if options.lost:
         return show_lost(options.gridsim, options.family or ROUGH, list(seeds_of(options.seeds)))
     out = open(options.json, "w") if options.json else None

@@ -81,6 +81,9 @@ void Collector::Ended(const Attempt& a) {
     report_.lost_slot_s += slot_s;
   }
   if (a.end != End::kDone || a.kind == BatchKind::kPrologue) return;
+  // Of two copies that are done before either is seen, one counts.
+  if (scenario_.campaigns[a.campaign].replicas && !copied_.emplace(a.campaign, a.task).second)
+    return;
   const double wait = a.started - campaign.submitted;
   waits_.push_back(static_cast<float>(wait));
   slowdown_sum_ += std::max(1.0, (wait + run) / std::max(run, kLeastRun));

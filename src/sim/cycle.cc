@@ -191,7 +191,7 @@ void Engine::Impl::FillCopies(int campaign) {
     placements_[l]->row->single = placements_[l]->row->overdue = 0;
   const auto slow = policy::StragglerThreshold({c.lengths, {}});
   for (const auto& [task, jobs] : c.live) {
-    if (jobs.size() != 1 || c.settled.count(task) != 0) continue;
+    if (jobs.size() != 1 || !c.MayBeCopied(task)) continue;
     const Job& job = jobs_[jobs[0]];
     policy::Placement& row = *PlacementOf(job).row;
     ++row.single;
@@ -291,7 +291,7 @@ std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) cons
   const CampaignState& c = campaigns_[campaign];
   std::vector<std::tuple<bool, double, std::int64_t>> order;  // here already, start, task
   for (const auto& [task, jobs] : c.live)
-    if (jobs.size() == 1 && c.settled.count(task) == 0) {
+    if (jobs.size() == 1 && c.MayBeCopied(task)) {
       const Job& job = jobs_[jobs[0]];
       order.emplace_back(placements_[job.placement]->cluster == cluster,
                          job.started < 0 ? 1e300 : job.started, task);

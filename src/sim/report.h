@@ -2,7 +2,9 @@
 #pragma once
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/engine.h"
@@ -104,6 +106,7 @@ class Collector : public Observer {
   bool contended_ = false;
   double settled_ = 0;  // time of the last decision
   std::vector<double> longest_, work_;  // by campaign
+  std::set<std::pair<int, std::int64_t>> copied_;  // campaign, task: done, and may be done twice
   std::vector<double> speed_;           // by campaign: slots x speed that it could have
   Report report_;
 };

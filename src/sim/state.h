@@ -139,6 +139,11 @@ struct Ahead {
   Redo task{};
 };
 
+/// Copies of a task that have ended and were of no use; `of_program`: by its own fault.
+struct FailedCopies {
+  int of_program = 0, all = 0;
+};
+
 struct CampaignState {
   const CampaignSpec* spec = nullptr;
   int place = -1;  // in the snapshot
@@ -151,8 +156,16 @@ struct CampaignState {
   std::vector<Ahead> ahead;  // clairvoyant: instead of redo, the shortest first
   double ahead_s = 0;        // ...their lengths together
   std::map<std::int64_t, std::vector<std::int32_t>> live;  // replicas: jobs of each task in flight
+  std::map<std::int64_t, FailedCopies> failed_copies;      // replicas: by task
   std::vector<double> lengths;                             // replicas: of successes
   std::unordered_set<std::int64_t> settled;                // replicas and black holes: tasks done
+  // A task that is done gets no copy, nor one that may hang ("finalize": 1; ClaimReplicas).
+  bool MayBeCopied(std::int64_t task) const {
+    if (settled.count(task) != 0) return false;
+    const auto failed = failed_copies.find(task);
+    return failed == failed_copies.end() ||
+           (failed->second.of_program < 1 && failed->second.all < 11);
+  }
 };
 
 }  // namespace cigri::sim

@@ -117,6 +117,12 @@ void Engine::Impl::ApplyEnd(int place) {
     if (c.ended % 20'000 == 0) c.ran_s /= 2, c.kills /= 2;
   }
   if (job.kind == BatchKind::kTest) placement.row->tested = true;
+  const bool tried = job.end == End::kFailed || job.end == End::kWalltime;
+  if (job.kind == BatchKind::kReplica && job.end != End::kDone && job.end != End::kCopy) {
+    FailedCopies& failed = campaign.failed_copies[job.task];
+    ++failed.all;
+    failed.of_program += tried;
+  }
   if (campaign.spec->replicas)
     if (const auto it = campaign.live.find(job.task); it != campaign.live.end()) {
       std::erase(it->second, place);
@@ -128,7 +134,7 @@ void Engine::Impl::ApplyEnd(int place) {
     placement.row->local = placement.row->local || job.end == End::kDone;
   } else if (job.end == End::kDone) {
     CountSuccess(job, placement, campaign, length);
-  } else if (job.end == End::kFailed || job.end == End::kWalltime) {
+  } else if (tried) {
     CountTry(job, placement, campaign);
   } else if (job.end != End::kCopy) {
     if (job.end == End::kPreempted && job.begun) CountKill(placement, campaign, length);
@@ -197,6 +203,8 @@ void Engine::Impl::CountTry(Job& job, PlacementState& placement, CampaignState& 
     ++campaign.failed;
     return;
   }
+  // The copy that is left decides.
+  if (campaign.live.count(job.task) != 0 || campaign.settled.count(job.task) != 0) return;
   if (job.tries + 1 >= campaign.spec->tries)
     ++campaign.failed;
   else

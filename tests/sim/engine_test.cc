@@ -277,6 +277,18 @@ TEST(EngineTest, ATaskThatIsDoneIsNotCopiedAgainWhileItsCopysEndIsUnseen) {
   EXPECT_LE(run.attempts.size(), 2u);
 }
 
+// Copies of a task that its walltime ends followed each other for days, and each was a failed task.
+TEST(EngineTest, ATaskWhoseCopiesFailIsOneFailedTask) {
+  const Outcome run(R"({"clusters": [{"slots": 4, "see": 2}, {"slots": 4}], "policy": "fifo",
+    "campaigns": [{"tasks": 8, "duration": [10, 10, 10, 10, 10, 10, 10, 500], "walltime": 100,
+                   "tries": 2, "replicas": true}]})");
+  EXPECT_EQ(run.report.totals.done, 7);
+  EXPECT_EQ(run.report.campaigns[0].done, 7);
+  EXPECT_EQ(run.report.totals.failed, 1);
+  EXPECT_EQ(run.report.totals.not_done, 0);
+  EXPECT_LE(run.Count(End::kWalltime), 4);
+}
+
 // ---------------------------------------------------------------- what holds for every scenario
 int In(int low, int high) { return *rc::gen::inRange(low, high + 1); }
 bool Maybe(int percent) { return In(0, 99) < percent; }
@@ -314,7 +326,8 @@ Scenario AnyScenario() {
     c.name = "x" + std::to_string(i), c.user = std::string(1, static_cast<char>('a' + In(0, 2)));
     c.at = In(0, 300), c.tasks = In(1, 60), c.slots = Maybe(80) ? 1 : 2;
     c.duration = {Distribution::Kind::kUniform, 0, 120, {}};
-    c.priority = In(1, 9), c.tries = 50, c.sla_group = "g";
+    c.priority = In(1, 9), c.tries = Maybe(70) ? 50 : In(1, 2), c.sla_group = "g";
+    if (Maybe(20)) c.walltime_s = 90;
     c.replicas = Maybe(20);
     if (Maybe(20)) c.max_jobs = In(1, 5);
     s.campaigns.push_back(c);
@@ -373,6 +386,7 @@ RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReas
   std::int64_t tasks = 0;
   for (const auto& c : s.campaigns) tasks += c.tasks;
   RC_ASSERT(totals.done + totals.failed + totals.not_done == tasks);
+  RC_ASSERT(totals.not_done >= 0);
   for (const auto& [task, n] : watch.ends)  // a copy may end before the first one's end is seen
     RC_ASSERT(n <= (s.campaigns[task.first].replicas ? 2 : 1));
   // Never more slots held than there are.
@@ -390,6 +404,7 @@ RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReas
 RC_GTEST_PROP(EngineProperty, WithoutErrorsEveryTaskIsDoneOnce, ()) {
   Scenario s = AnyScenario();
   for (auto& c : s.clusters) c.failures = 0;
+  for (auto& c : s.campaigns) c.walltime_s = 0;
   Watch watch(s);
   const Totals totals = Engine(s, {&watch}).Run();
   bool blocked = false;  // a job wider than a limit waits indefinitely, with that reason
@@ -404,6 +419,7 @@ RC_GTEST_PROP(EngineProperty, WithoutErrorsEveryTaskIsDoneOnce, ()) {
 
 RC_GTEST_PROP(EngineProperty, NobodyIsDoneBeforeTheLeastMakespan, ()) {
   Scenario s = AnyScenario();
+  for (auto& c : s.clusters) c.node_mtbf_s = 0;  // local users who wait for a node take less
   s.clairvoyant = Maybe(50);
   Collector collector(s);
   const Totals totals = Engine(s, {&collector}).Run();
