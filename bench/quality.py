@@ -4,6 +4,7 @@
     bench/quality.py                          all families, seeds 1 to 3
     bench/quality.py --seeds 1-10 --json FILE --family rough-calm
     bench/quality.py --gridsim OTHER/gridsim  another build, for before and after
+    bench/quality.py --trace LOG.swf --family fifty-users     a log of a real cluster
     bench/quality.py --lost                   where the slot time goes that local users take back
     bench/quality.py --protections            what reservations, black holes and copies would do
 
@@ -27,6 +28,7 @@ import json
 import math
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,7 @@ TARGETS = {"wait": 1.05, "slowdown": 1.05, "clairvoyant": 1.3, "lost": 0.5}
 KEYS = ("wait", "slowdown")
 CLAIRVOYANT = "clairvoyant"
 UNGUARDED = "unguarded"
+TRACE = ""  # of --trace
 POLICIES = ("usage", "stride", "fairshare")
 SETTINGS = {"": {}, "survival.kills=0": {"survival.kills": 0}, "job_ratio=none": "ratio"}
 
@@ -178,8 +181,11 @@ def trace(r):
 
 
 def fifty_users(r):
-    return {"clusters": [cluster("a", 128, bursts(HOUR, 64, 20 * MIN)), cluster("b", 128)],
-            "trace": trace(r),
+    text = TRACE or trace(r)
+    slots = int(re.search(r"^; *MaxProcs: *(\d+)", text, re.M).group(1)) // 2
+    return {"clusters": [cluster("a", slots, bursts(HOUR, slots // 2, 20 * MIN)),
+                         cluster("b", slots)],
+            "trace": text,
             "campaigns": [{"name": "trace", "swf": "trace.swf", "group_within": 10 * MIN}]}
 
 
@@ -414,11 +420,16 @@ def main():
     parser.add_argument("--seeds", default="1-3", help="as 1-10 or 1,4,7")
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
     parser.add_argument("--json", help="a line for each run goes to this file")
+    parser.add_argument("--trace", metavar="SWF", type=argparse.FileType(),
+                        help="the jobs of fifty-users, in place of made ones")
     parser.add_argument("--lost", action="store_true",
                         help="where lost slot time goes, in the families where jobs are killed")
     parser.add_argument("--protections", action="store_true",
                         help="site-default with rules that it leaves out, against itself")
     options = parser.parse_args()
+    if options.trace:
+        global TRACE
+        TRACE = options.trace.read()
     if options.protections:
         return show_protections(options.gridsim, options.family or list(FAMILIES),
                                 list(seeds_of(options.seeds)))
