@@ -61,6 +61,7 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
       {"--walltim 9 wc ::: a", "did you mean --walltime"},
       {"prog.json ::: a", "prog.json is no program"},
       {"::: a b", "there is no program"},
+      {"'my campaign.json'", "cannot read my campaign.json"},
       {"--pipe -- wc", "split FILE"},
       {"-I , -- wc , ::: a", "a value stands at {}"},
       {"--link -- wc ::: a ::: b", "::: a b :::+ c d"},

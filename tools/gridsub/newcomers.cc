@@ -94,7 +94,8 @@ bool IsSource(const std::string& word) {
 }
 
 bool IsRunnable(const std::string& word) {
-  if (word.find(' ') != word.npos && !IsRegularFile(word)) return true;
+  if (const auto blank = word.find(' '); blank != word.npos)
+    return !IsRegularFile(word) && IsRunnable(word.substr(0, blank));
   if (word.find('/') == word.npos) return !IsRegularFile(word) && IsInPath(word);
   return IsProgramFile(word) && access(word.c_str(), X_OK) == 0;
 }

@@ -12,8 +12,8 @@ void AnswerNewcomers(const std::vector<std::string>& words);
 /// Whether values of a program follow: ::: and its like.
 bool IsSource(const std::string& word);
 
-/// Whether the word can be run and be no JDL: a program with its path or of $PATH, or a line for
-/// the shell.
+/// Whether the word can be run and is no JDL: a program with its path or of $PATH, or a line for
+/// the shell that begins with one.
 bool IsRunnable(const std::string& word);
 
 /// Throws Fatal(kExitUsage) when `name` is only a function that bash has exported.
