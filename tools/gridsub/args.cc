@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "tools/gridsub/newcomers.h"
+#include "tools/gridsub/parallel_form.h"
 
 namespace cigri::gridsub {
 namespace {

@@ -89,10 +89,6 @@ bool IsProgram(const std::string& word) {
 
 }  // namespace
 
-bool IsSource(const std::string& word) {
-  return word == ":::" || word == "::::" || word == ":::+" || word == "::::+";
-}
-
 bool IsRunnable(const std::string& word) {
   if (const auto blank = word.find(' '); blank != word.npos)
     return !IsRegularFile(word) && IsRunnable(word.substr(0, blank));

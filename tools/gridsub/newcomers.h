@@ -9,9 +9,6 @@ namespace cigri::gridsub {
 /// have.
 void AnswerNewcomers(const std::vector<std::string>& words);
 
-/// Whether values of a program follow: ::: and its like.
-bool IsSource(const std::string& word);
-
 /// Whether the word can be run and is no JDL: a program with its path or of $PATH, or a line for
 /// the shell that begins with one.
 bool IsRunnable(const std::string& word);

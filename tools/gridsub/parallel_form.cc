@@ -12,10 +12,6 @@
 namespace cigri::gridsub {
 namespace {
 
-bool IsSeparator(const std::string& word) {
-  return word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
-}
-
 // What parallel knows and we do not must not reach a program as it stands.
 void RefuseUnknownPlaceholders(const std::vector<std::string>& words) {
   for (const auto& word : words)
@@ -66,10 +62,14 @@ std::optional<std::string> NearColumn(const std::string& name,
 
 }  // namespace
 
+bool IsSource(const std::string& word) {
+  return word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
+}
+
 ParallelForm ReadParallelForm(const std::vector<std::string>& words) {
   ParallelForm form;
   for (const auto& word : words) {
-    if (IsSeparator(word))
+    if (IsSource(word))
       form.sources.push_back({StartsWith(word, "::::"), word.back() == '+', {}});
     else if (form.sources.empty())
       form.words.push_back(word);

@@ -17,6 +17,9 @@ struct ParallelForm {
   std::vector<Source> sources;     ///< none: the lines of standard input
 };
 
+/// Whether values follow the word: ::: and its like.
+bool IsSource(const std::string& word);
+
 /// Throws Fatal(kExitUsage) when there is no program, or a placeholder of parallel's that we lack.
 ParallelForm ReadParallelForm(const std::vector<std::string>& words);
 
