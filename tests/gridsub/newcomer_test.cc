@@ -96,6 +96,9 @@ TEST(NewcomerTest, AProgramWithValuesNeedsNoDashes) {
     EXPECT_EQ(Gridsub(bare, typed, "1\n2\n").code, 0) << typed;
     EXPECT_EQ(Sent(bare)["exec_file"], "wc -c") << typed;
   }
+  bare.Write("runs", "#!/bin/sh\n");
+  EXPECT_TRUE(Has(Gridsub(bare, "runs {} ::: a").err, "jobs find it as ./runs"));
+  EXPECT_FALSE(Has(Gridsub(bare, "./runs {} ::: a").err, "jobs find it"));
   EXPECT_EQ(Gridsub(bare, "--once wc -c").code, 0);
   EXPECT_EQ(Gridsub(bare, "'sleep 1; wc {}'", "1\n").code, 0);
   EXPECT_EQ(Sent(bare)["exec_file"], "sleep 1; wc {}");

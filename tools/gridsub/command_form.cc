@@ -11,6 +11,7 @@
 #include "tools/common/terminal.h"
 #include "tools/gridsub/inputs.h"
 #include "tools/gridsub/launch.h"
+#include "tools/gridsub/newcomers.h"
 #include "tools/gridsub/parallel_form.h"
 
 namespace cigri::gridsub {
@@ -153,6 +154,7 @@ std::string TextOf(const json& jdl) {
 
 CommandCampaign SourceOfCommand(tools::Api& api, const Args& args) {
   auto form = ReadParallelForm(*args.command);
+  RemarkOnProgram(form.words[0]);
   form.words[0] = ProgramFrom(args, form.words[0]);
   CommandCampaign made;
   made.skipper = SkipperFor(args, form);

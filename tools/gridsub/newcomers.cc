@@ -102,6 +102,12 @@ void RefuseFunction(const std::string& name) {
                 "write it into a script");
 }
 
+void RemarkOnProgram(const std::string& name) {
+  if (name.find('/') == name.npos && !IsInPath(name) && IsProgramFile(name))
+    std::fprintf(stderr, "gridsub: %s is here and not in $PATH: jobs find it as ./%s\n",
+                 name.c_str(), name.c_str());
+}
+
 std::vector<std::string> ProgramOf(std::vector<std::string> words) {
   if (!words.empty() && IsRegularFile(words[0]) && !IsProgramFile(words[0]))
     throw Fatal(kExitUsage, words[0] + " is no program, which ::: gives values to",

@@ -16,6 +16,9 @@ bool IsRunnable(const std::string& word);
 /// Throws Fatal(kExitUsage) when `name` is only a function that bash has exported.
 void RefuseFunction(const std::string& name);
 
+/// Says on stderr when `name` is a program of this folder, which jobs find as ./NAME alone.
+void RemarkOnProgram(const std::string& name);
+
 /// The words of a program. Throws Fatal(kExitUsage) when they begin with a JDL.
 std::vector<std::string> ProgramOf(std::vector<std::string> words);
 
