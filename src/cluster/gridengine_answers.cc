@@ -106,6 +106,9 @@ std::vector<Task> ReadQacct(const std::string& what, const std::string& text) {
     if (key == "end_time") t.ended_at = TimeOf(value, kLong);
     if (key == "failed") t.failed = std::atoi(value.c_str());
     if (key == "exit_status") t.exit_status = std::atoi(value.c_str());
+    // Its times are local: the hour that a change of clocks repeats is two.
+    if (key == "ru_wallclock" && t.started_at > 0 && t.ended_at > 0)
+      t.started_at = t.ended_at - std::max(0.0, std::atof(value.c_str()));
   }
   if (tasks.empty() || tasks.back().job.empty()) Garbage(what, text);
   return tasks;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cluster/gridengine_answers.h"
 #include "cluster/job_record.h"
 #include "recorded_server.h"
 
@@ -89,6 +90,27 @@ TEST(GridEngineClassTest, OnlyItsOwnRequestsAreRead) {
 }
 
 // qdel, or h_rt, came in the second in which its program ended.
+// On the 25th of October 2:10 comes twice, 20 and 80 minutes after 1:50.
+TEST(GridEngineEndTest, HowLongAJobLivedIsKnownWhenClocksChange) {
+  setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+  tzset();
+  for (const int lived : {1200, 4800}) {
+    const auto tasks = gridengine::ReadQacct(
+        "",
+        "=====\njobnumber 12\ntaskid 1\nstart_time Sun Oct 25 01:50:00 2026\n"
+        "end_time Sun Oct 25 02:10:00 2026\nfailed 100 : assumedly after job\n"
+        "exit_status 137\nru_wallclock " +
+            std::to_string(lived) + "s\n");
+    RemoteRef ref;
+    ref.walltime_s = 3600;
+    const auto job = gridengine::JobOf(tasks.at(0), ref);
+    EXPECT_EQ(job.ended_at - job.started_at, lived);
+    EXPECT_EQ(job.cause, lived < 3600 ? EndCause::kDeleted : EndCause::kWalltime);
+  }
+  unsetenv("TZ");
+  tzset();
+}
+
 TEST(GridEngineEndTest, AKilledJobThatHasSucceededByItsOwnRecordHas) {
   char name[] = "/tmp/cigri-ge-XXXXXX";
   const std::filesystem::path folder = mkdtemp(name);
