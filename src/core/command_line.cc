@@ -197,8 +197,8 @@ std::optional<int> CommandLine::ReadOrThrow(int argc, const char* const* argv) {
     app.parse(argc, argv);
     if (app_->rest == nullptr) return std::nullopt;
     *app_->rest = app.remaining();
-    if (!app_->rest->empty() && StartsWith(app_->rest->front(), "-"))
-      throw CLI::ExtrasError({app_->rest->front()});
+    const std::string first = app_->rest->empty() ? "" : app_->rest->front();
+    if (StartsWith(first, "-") && first != "-") throw CLI::ExtrasError({first});
     return std::nullopt;
   } catch (const CLI::Success& asked) {  // --help or --version
     return app.exit(asked);

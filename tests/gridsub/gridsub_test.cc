@@ -23,6 +23,7 @@ TEST(GridsubTest, AJdlIsSentAsItStandsAndTheIdIsPrintedForScripts) {
     EXPECT_EQ(ran.out, kSubmitted);
     EXPECT_EQ(api.Last("/campaigns").body, kJdl);
   }
+  EXPECT_EQ(Gridsub(api, "-", kJdl).code, 0);
   const auto piped = Gridsub(api, "-f - -d", kJdl);
   EXPECT_EQ(piped.out,
             std::string(kSubmitted) + "{\n  \"id\": 7,\n  \"state\": \"in_treatment\"\n}\n");
