@@ -62,6 +62,7 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
       {"prog.json ::: a", "prog.json is no program"},
       {"::: a b", "there is no program"},
       {"'my campaign.json'", "cannot read my campaign.json"},
+      {"--results ::: a", "--results needs a value, and ::: is none"},
       {"--pipe -- wc", "split FILE"},
       {"-I , -- wc , ::: a", "a value stands at {}"},
       {"--link -- wc ::: a ::: b", "::: a b :::+ c d"},

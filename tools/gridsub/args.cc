@@ -204,6 +204,9 @@ std::optional<int> ReadLine(CommandLine& line, int argc, char** argv, Args& args
       if (!words.empty()) AnswerNewcomers({words[0]});
       throw;
     }
+    const auto source = std::find_if(argv + 1, end, IsSource);
+    if (source != end && std::none_of(words.begin(), words.end(), IsSource))
+      Usage(std::string(source[-1]) + " needs a value, and " + *source + " is none", "");
     if (IsProgramHere(words, args)) return args.command = ProgramOf(words), std::nullopt;
     AnswerPrograms(words);
     AnswerNewcomers(words);
