@@ -87,6 +87,12 @@ bool IsProgram(const std::string& word) {
   return IsProgramFile(word) || (!IsRegularFile(word) && IsInPath(word));
 }
 
+// The word as one types it for a shell.
+std::string AsTyped(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`;&|<>()*?[]#~!") == word.npos;
+  return plain ? word : ShellQuote(word);
+}
+
 }  // namespace
 
 bool IsRunnable(const std::string& word) {
@@ -130,17 +136,13 @@ void AnswerNewcomers(const std::vector<std::string>& words) {
 void AnswerPrograms(const std::vector<std::string>& words) {
   if (words.empty() || (!IsProgram(words[0]) && !IsRunnable(words[0]))) return;
   const bool here = IsRegularFile(words[0]), path = words[0].find('/') != words[0].npos;
-  std::string once = here && !path ? "./" : "", each;
-  for (const auto& word : words) {
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n\"'\\$`;&|<>()*?[]#~!") == word.npos;
-    once += (plain ? word : ShellQuote(word)) + " ";
-  }
-  once.pop_back();
-  if (const bool line = words.size() == 1 && once.back() == '\''; once.find('{') != once.npos)
-    each = once;
-  else
-    each = line ? ShellQuote(words[0] + " {}") : once + " {}";
+  std::vector<std::string> typed;
+  for (const auto& word : words) typed.push_back(AsTyped(word));
+  const std::string once = (here && !path ? "./" : "") + Join(typed, " ");
+  std::string each = once;
+  if (once.find('{') == once.npos)
+    each = words.size() == 1 && once != words[0] && !here ? ShellQuote(words[0] + " {}")  // a line
+                                                          : once + " {}";
   if (here && access(words[0].c_str(), X_OK) != 0)
     throw Fatal(kExitUsage, words[0] + " is a program, and no JDL; it may not be run",
                 "chmod +x " + words[0] + "; then gridsub -- " + each + " ::: VALUES");
