@@ -89,7 +89,6 @@ TEST(GridEngineClassTest, OnlyItsOwnRequestsAreRead) {
   EXPECT_FALSE(GridEngineClass::Read("nonsense"));
 }
 
-// qdel, or h_rt, came in the second in which its program ended.
 // On the 25th of October 2:10 comes twice, 20 and 80 minutes after 1:50.
 TEST(GridEngineEndTest, HowLongAJobLivedIsKnownWhenClocksChange) {
   setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
@@ -111,6 +110,7 @@ TEST(GridEngineEndTest, HowLongAJobLivedIsKnownWhenClocksChange) {
   tzset();
 }
 
+// qdel, or h_rt, came in the second in which its program ended.
 TEST(GridEngineEndTest, AKilledJobThatHasSucceededByItsOwnRecordHas) {
   char name[] = "/tmp/cigri-ge-XXXXXX";
   const std::filesystem::path folder = mkdtemp(name);
