@@ -160,13 +160,15 @@ ORDER BY cluster_id, k;
 -- returns: cluster_user text, walltime_s int64, tasks_per_job int, only_waiting bool
 -- Kills whose next call is due, of clusters that may be called now and are not among $3: never
 -- called, or called so long ago that the end should have been seen ($1 s, doubled by each call up
--- to $2). 5000 of each cluster: one where many are due takes no place of another's. What is killed
--- because it waits may have begun by now; then it goes on, unless a call before was taken: it may
--- be about to end.
+-- to $2). 5000 of each cluster: one where many are due takes no place of another's. Those that run
+-- are last, or others that are to be killed would begin in their places. What is killed because it
+-- waits may have begun by now; then it goes on, unless a call before was taken: it may be about to
+-- end.
 WITH due AS (
     SELECT k.job_id, k.calls, k.reason, k.error, l.remote_id, l.element, l.cluster_id,
         l.batch_id, l.campaign_id,
-        row_number() OVER (PARTITION BY l.cluster_id ORDER BY k.calls, k.job_id) AS place
+        row_number() OVER (PARTITION BY l.cluster_id
+            ORDER BY k.calls, l.state = 'running', k.job_id) AS place
     FROM kills AS k
     JOIN live AS l USING (job_id)
     LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id

@@ -38,16 +38,11 @@ std::int64_t Param(const Request& q, const char* name, std::int64_t fallback, st
   return std::clamp(n, least, most);
 }
 
-struct Named {
-  std::string id, tag;
-  bool only_waiting = false;
-};
-
 // [{"id":...,"tag":...,"only_waiting":...}, ...]
-std::vector<Named> ReadNames(const std::string& body) {
+std::vector<JobName> ReadNames(const std::string& body) {
   const json j = json::parse(body, nullptr, false);
   if (!j.is_array()) throw Refused(400, "batch", "the body is not a list of {\"id\", \"tag\"}");
-  std::vector<Named> out;
+  std::vector<JobName> out;
   for (const auto& e : j) {
     const auto id = e.is_object() ? e.find("id") : e.end();
     if (!e.is_object() || id == e.end() || !id->is_string())
@@ -216,17 +211,21 @@ class Routes {
   void Kills(const Request& q, Response& r) {
     json answer;
     for (const char* list : {"gone", "asked", "begun", "foreign"}) answer[list] = json::array();
-    for (const auto& named : ReadNames(q.body)) {
-      const auto job = Trusted(q) ? std::nullopt : engine_.Get(named.id);
-      const bool may = Trusted(q) || (job && MayActFor(q, job->batch->user));
-      const auto killed =
-          may ? engine_.Kill(named.id, named.tag, named.only_waiting) : Engine::Killed::kForeign;
-      answer[killed == Engine::Killed::kGone    ? "gone"
-             : killed == Engine::Killed::kAsked ? "asked"
-             : killed == Engine::Killed::kBegun ? "begun"
-                                                : "foreign"]
-          .push_back(named.id);
+    std::vector<JobName> names;
+    for (auto& name : ReadNames(q.body)) {
+      const auto job = Trusted(q) ? std::nullopt : engine_.Get(name.id);
+      if (Trusted(q) || (job && MayActFor(q, job->batch->user)))
+        names.push_back(std::move(name));
+      else
+        answer["foreign"].push_back(name.id);
     }
+    const auto killed = engine_.Kill(names);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      answer[killed[i] == Engine::Killed::kGone    ? "gone"
+             : killed[i] == Engine::Killed::kAsked ? "asked"
+             : killed[i] == Engine::Killed::kBegun ? "begun"
+                                                   : "foreign"]
+          .push_back(names[i].id);
     Answer(r, answer.dump(-1, ' ', true, json::error_handler_t::replace) + "\n");
   }
   void List(const Request& q, Response& r) {

@@ -343,21 +343,29 @@ void Engine::Signal(Job* job, Cause cause) {
   if (asked) job->killing = static_cast<char>(cause);
 }
 
-Engine::Killed Engine::Kill(const std::string& id, const std::string& tag, bool only_waiting) {
+std::vector<Engine::Killed> Engine::Kill(const std::vector<JobName>& jobs) {
+  std::vector<Killed> killed;
+  killed.reserve(jobs.size());
+  Lock lock(mutex_);
+  for (const auto& name : jobs) killed.push_back(KillOne(name));
+  Schedule();
+  return killed;
+}
+
+// Leaves the scheduling to the caller.
+Engine::Killed Engine::KillOne(const JobName& name) {
   std::int64_t seq = 0;
   int index = 0;
-  if (!ParseId(id, &seq, &index)) return Killed::kGone;
-  Lock lock(mutex_);
+  if (!ParseId(name.id, &seq, &index)) return Killed::kGone;
   Job* job = FindLive(seq, index);
   if (job == nullptr) return Killed::kGone;
-  if (!tag.empty() && job->batch->tag != tag) return Killed::kForeign;
+  if (!name.tag.empty() && job->batch->tag != name.tag) return Killed::kForeign;
   if (job->state == State::kRunning) {
-    if (only_waiting) return Killed::kBegun;
+    if (name.only_waiting) return Killed::kBegun;
     Signal(job, Cause::kDeleted);
     return Killed::kAsked;
   }
   End(job, Cause::kDeleted, -1, 0, WallClock(), "deleted before it started");
-  Schedule();
   return Killed::kGone;
 }
 

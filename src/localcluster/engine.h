@@ -57,6 +57,11 @@ struct Changes {
   std::string token;
 };
 
+struct JobName {
+  std::string id, tag;        ///< tag "" means any
+  bool only_waiting = false;  ///< it goes on once it runs
+};
+
 struct Usage {
   int slots = 0, used = 0, best_effort = 0, local = 0;       ///< slots
   int ending = 0;                                            ///< of best_effort, asked to end
@@ -92,9 +97,10 @@ class Engine {
   /// Live jobs for which `wanted` holds, in order of submission.
   std::vector<JobView> Live(const std::function<bool(const Batch&)>& wanted);
   enum class Killed { kGone, kAsked, kBegun, kForeign };
-  /// `tag` "" means any; a job that carries another one is kForeign, untouched. With `only_waiting`
-  /// one that runs is kBegun, untouched.
-  Killed Kill(const std::string& id, const std::string& tag, bool only_waiting);
+  /// What became of each of `jobs`. A job that carries another tag is kForeign, one that runs and
+  /// was to be ended only while it waits is kBegun, both untouched. No job of the list takes the
+  /// slots of another one.
+  std::vector<Killed> Kill(const std::vector<JobName>& jobs);
   Usage GetUsage();
   const std::string& instance() const { return store_.instance(); }
   /// The most bytes that a job can have written into a file.
@@ -134,6 +140,7 @@ class Engine {
   void Lost(Job* job);
   void End(Job* job, Cause cause, int status, double started, double ended, std::string message,
            const Measured& measured = {});
+  Killed KillOne(const JobName& name);
   void Signal(Job* job, Cause cause);
   void Changed(Job* job);
   std::int64_t NextChange();

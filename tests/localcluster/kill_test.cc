@@ -136,6 +136,18 @@ TEST_F(KillTest, AWaitingJobIsDeletedAtOnceAndNeverStarts) {
   EXPECT_FALSE(fs::exists(dir() + "/never"));
 }
 
+TEST_F(KillTest, OfWhatIsKilledTogetherNothingTakesTheSlotOfAnother) {
+  Start(1);
+  const auto batch = GivenBatch(std::vector<std::string>(3000, "touch up; sleep 600"));
+  std::vector<cluster::RemoteRef> refs;
+  for (const auto& id : driver().Submit(batch)) refs.push_back(Ref(id));
+  ASSERT_TRUE(AwaitFile("up"));
+  driver().Kill(refs);
+  int begun = 0;
+  for (const auto& [index, job] : AwaitEnds(batch)) begun += job.wait_status.has_value();
+  EXPECT_EQ(begun, 1);
+}
+
 TEST_F(KillTest, TheWalltimeEndsAJobAndItsFamily) {
   Start();
   auto batch = GivenBatch({Family() + "wait; : " + Mark()});

@@ -48,6 +48,10 @@ class KillServer {
     std::lock_guard lock(mutex_);
     return asked_.find('"' + remote_id + '"') != std::string::npos;
   }
+  bool AskedBefore(const std::string& one, const std::string& other) {
+    std::lock_guard lock(mutex_);
+    return asked_.find('"' + one + '"') < asked_.find('"' + other + '"');
+  }
   int calls() {
     std::lock_guard lock(mutex_);
     return calls_;

@@ -70,6 +70,15 @@ TEST_F(NikitaPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
   EXPECT_TRUE(AwaitAsked("R20"));
 }
 
+TEST_F(NikitaPgTest, WhatWaitsIsKilledFirstOrItWouldBeginInThePlaceOfWhatRan) {
+  GivenJobs(1, 1, 1, 1, "running");
+  GivenJobs(2, 1, 1, 1, "remote_waiting");
+  Sql("UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled'");
+  Pass();
+  ASSERT_TRUE(AwaitAsked("R1"));
+  EXPECT_TRUE(server.AskedBefore("R2", "R1"));
+}
+
 TEST_F(NikitaPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
   Sql("UPDATE campaigns SET max_replicas = 1");
   GivenJobs(1, 2, 1, 1, "running");
