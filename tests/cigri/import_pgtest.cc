@@ -62,9 +62,11 @@ class ImportPgTest : public PgTest {
   }
   void Cigri3(const std::string& sql) { Sql("SET LOCAL search_path TO " + schema_ + "; " + sql); }
   process::Result Import(const std::string& more = "") {
+    return ImportFrom(TestServer() + " options=-csearch_path=" + schema_, more);
+  }
+  process::Result ImportFrom(const std::string& from, const std::string& more = "") {
     process::Command command;
-    command.argv = {CIGRI_BIN_DIR "/cigri", "import-cigri3", "--from",
-                    TestServer() + " options=-csearch_path=" + schema_};
+    command.argv = {CIGRI_BIN_DIR "/cigri", "import-cigri3", "--from", from};
     if (!more.empty()) command.argv.push_back(more);
     command.environment =
         process::Environment{"PATH=/usr/bin:/bin", "CIGRI_DB=" + conninfo(),
@@ -186,6 +188,9 @@ TEST_F(ImportPgTest, AnotherDatabaseIsRefused) {
   const auto ran = Import();
   EXPECT_EQ(ran.code, 78);
   EXPECT_NE(ran.out.find("no database of a CiGri 3"), std::string::npos) << ran.out;
+  const auto nowhere = ImportFrom("host=/nowhere dbname=cigri3");
+  EXPECT_EQ(nowhere.code, 69);
+  EXPECT_NE(nowhere.out.find("--from 'host=grid dbname=cigri3"), std::string::npos) << nowhere.out;
 }
 
 }  // namespace

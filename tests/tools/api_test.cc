@@ -1,4 +1,4 @@
-// How tools ask an API that dies while it answers.
+// How tools ask an API that dies while it answers, or that is not there.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -64,6 +64,19 @@ TEST(ApiTest, AReadThatWasCutIsAskedAgainAndAChangeIsNot) {
     EXPECT_NE(std::string(e.what()).find("has ended the connection"), std::string::npos) << e.what();
   }
   EXPECT_EQ(changed.asked(), 1) << "it may have been carried out";
+}
+
+TEST(ApiTest, WhereNoneIsTheHintFitsTheAddress) {
+  const auto hint = [](const std::string& address) {
+    try {
+      Api(address).Get("/campaigns");
+      return std::string("it was answered");
+    } catch (const Fatal& e) {
+      return e.hint();
+    }
+  };
+  EXPECT_NE(hint("unix:/nowhere/api.sock").find("`cigri up`"), std::string::npos);
+  EXPECT_NE(hint("http://127.0.0.1:1").find("is this the address"), std::string::npos);
 }
 
 }  // namespace

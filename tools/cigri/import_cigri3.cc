@@ -30,6 +30,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kWho[] = "cigri import-cigri3";
+constexpr char kLikeFrom[] = "like --from 'host=grid dbname=cigri3 user=cigri3'";
 constexpr std::int64_t kTasksAtOnce = 10'000;
 constexpr std::int64_t kMostEvents = 1000;  // of a campaign, or of all clusters
 
@@ -262,25 +263,33 @@ class Import {
   Counts counts_;
 };
 
+// The hint of a connection is about the database of a grid.
+std::unique_ptr<db::Connection> Cigri3(const std::string& from) {
+  try {
+    return std::make_unique<db::Connection>(from, kWho);
+  } catch (const Fatal& e) {
+    throw Fatal(e.code(), e.what(), kLikeFrom);
+  }
+}
+
 void RequireCigri3(db::Tx& from) {
   const std::vector<std::string> tables = {"campaigns",    "campaign_properties", "parameters",
                                            "bag_of_tasks", "jobs_to_launch",      "jobs"};
   if (from.One(sql::kHasTables, tables).found) return;
   throw Fatal(kExitConfig, "that is no database of a CiGri 3: some of its tables are not there",
-              "like --from 'host=grid dbname=cigri3 user=cigri3'");
+              kLikeFrom);
 }
 
 }  // namespace
 
 int ImportCigri3(const std::string& from, bool dry_run) {
   if (from.empty())
-    throw Fatal(kExitUsage, "--from is missing: the database of the CiGri 3",
-                "like --from 'host=grid dbname=cigri3 user=cigri3'");
+    throw Fatal(kExitUsage, "--from is missing: the database of the CiGri 3", kLikeFrom);
   const Config config = Config::Load();
   const auto target = Open(KnownDatabase(OwnHome(), config));
   db::RequireSchema(*target);
-  db::Connection source(from, "cigri import-cigri3");
-  db::Tx reading(source), writing(*target);
+  const auto source = Cigri3(from);
+  db::Tx reading(*source), writing(*target);
   reading.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
   RequireCigri3(reading);
   Import import(reading, writing, config);

@@ -306,16 +306,22 @@ Answer Api::FirstOf(const std::string& path) {
 Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;
 
+std::string HintWhereNoneIs(const std::string& address) {
+  if (!StartsWith(address, "unix:"))
+    return "is this the address (--api, $CIGRI_API, or API_HOST in cigri.conf), and does it run "
+           "there?";
+  if (address == "unix:" + Site{}.socket)
+    return "the grid of this host does not run; its operators: `systemctl status cigri-api`";
+  return "start a grid with `cigri up`, or name its API with --api or $CIGRI_API";
+}
+
 Answer Api::Take(const http::Response& response) const {
   if (response.outcome == http::Outcome::kNotSent && StartsWith(address(), "https://"))
     throw Fatal(kExitUnavailable, "no API at " + address() + ": " + response.error,
                 "name the certificate of its authority in $CIGRI_CA when it is your site's own");
   if (response.outcome == http::Outcome::kNotSent)
-    throw Fatal(
-        kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
-        address() == "unix:" + Site{}.socket
-            ? "the grid of this host does not run; its operators: `systemctl status cigri-api`"
-            : "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");
+    throw Fatal(kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
+                HintWhereNoneIs(address()));
   if (response.outcome == http::Outcome::kMaybeSent)
     throw Fatal(kExitTryLater, "the API at " + address() + " has not answered: " + response.error,
                 "it may have done it all the same: look with gridstat before trying again");
