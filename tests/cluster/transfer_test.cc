@@ -246,6 +246,18 @@ TEST_F(TransferTest, ACommonInputComesToANodeOnceAndCannotBeChangedThere) {
   EXPECT_EQ(LoggedCalls(), 3);
 }
 
+TEST_F(TransferTest, ACommonInputIsOnDiskBeforeItIsInTheCache) {
+  Put(Store("set/a"), "1");
+  Put(Store("set/b"), "2");
+  options_["transfer_base"] = Store();
+  GivenProgram("sync", "echo $# files, $(ls " + (Node() / "cache/objects").string() +
+                           " | wc -l) objects >>$log; PATH=/usr/bin:/bin; exec sync \"$@\"");
+  EXPECT_EQ(Run({{"set/", "set/", false, true}}, {}, "cat set/a set/b"), 0) << err_;
+  EXPECT_EQ(out_, "12");
+  EXPECT_EQ(Text(dir_ / "log"), "2 files, 0 objects\n");
+  EXPECT_EQ(Names(Node() / "cache/objects").size(), 1u);
+}
+
 TEST_F(TransferTest, JobsThatComeTogetherFetchACommonInputOnce) {
   Put(Store("ref"), std::string(100'000, 'r'));
   options_["transfer_base"] = Store();
