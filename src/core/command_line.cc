@@ -111,9 +111,13 @@ std::string Explained(const CLI::App& app, const std::string& what, int argc,
            what.substr(equals + 3) + "\"";
   }
   constexpr std::string_view kOnce = ": At Most 1 required but received ";
-  if (const auto at = what.find(kOnce); at != what.npos)
-    return what.substr(0, at) + " is given " + what.substr(at + kOnce.size()) +
-           " times; it takes one value";
+  if (const auto at = what.find(kOnce); at != what.npos) {
+    const auto name = what.substr(0, at);
+    const auto* option = Chosen(app).get_option_no_throw(name);
+    const auto means = option != nullptr ? " (" + option->get_description() + ")" : "";
+    return name + " is given " + what.substr(at + kOnce.size()) + " times; it takes one value" +
+           means;
+  }
   if (what != "A subcommand is required") return what;
   // "gridadmin cluster bogus": what is missing is a command of `cluster`.
   const CLI::App& above = Chosen(app);

@@ -29,7 +29,7 @@ std::string WhyRefused(std::vector<const char*> words, bool with_hint = false) {
 TEST(CommandLineTest, WhatIsWrongWithAnOptionIsSaidInOurWords) {
   EXPECT_EQ(WhyRefused({"--slots", "a=2", "--limit", "3"}), "");
   EXPECT_EQ(WhyRefused({"--slots", "a=2", "--slots", "b=2"}),
-            "--slots is given 2 times; it takes one value");
+            "--slots is given 2 times; it takes one value (clusters)");
   EXPECT_EQ(WhyRefused({"--limit", "many"}), "--limit is a number, not \"many\"");
   EXPECT_EQ(WhyRefused({"--max-jobs", "3"}), "");
   EXPECT_EQ(WhyRefused({"--max-jobs", "0"}), "--max-jobs: a whole number from 1 on, not \"0\"");
