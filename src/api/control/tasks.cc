@@ -148,7 +148,7 @@ Reply Retry(Context& context, const Request& request) {
     CloseHoldEvents(tx, request, campaign.id);
     const auto n = most + RetryRest(tx, campaign, std::nullopt);
     AddAudit(tx, "retried", "campaign " + std::to_string(campaign.id), {{"tasks", n}});
-    LogEvent(tx, request, campaign.id, "RESUBMIT",
+    LogEvent(tx, request, campaign.id, "RETRIED",
              Pluralize(n, "failed task") + " to be tried again");
     Wake(tx, campaign.id);
     return Reply::Json(
