@@ -219,6 +219,11 @@ const std::map<std::string, std::string>& StepsOfStatements() {
       {"TakeCluster", "runner: take cluster"},
       {"EndTransactionsOfCluster", "runner: take cluster"},
       {"RenewRunner", "runner: renew"},
+      {"SetWantedState", "user: ask"},
+      {"RetryFailedTasks", "user: ask"},
+      {"RequestKill", "user: ask"},
+      {"DrainCluster", "user: ask"},
+      {"ResumeCluster", "user: ask"},
       {"InsertGrants", "plan: write"},
       {"ClearGrants", "plan: write"}};
   return steps;
@@ -515,7 +520,8 @@ PGresult* PQexec(PGconn* connection, const char* sql) {
     if (StartsWith(text, "BEGIN"))
       text += "; SET LOCAL sim.now = '" + std::to_string(1893456000 + world::Now() / 1000000000) +
               "." + std::to_string(1000000000 + world::Now() % 1000000000).substr(1, 6) + "'";
-    else if (!StartsWith(text, "SET plan_cache_mode") && TakeLockTimeout(found->second, text))
+    else if (text.find("; SET application_name") == text.npos &&
+             TakeLockTimeout(found->second, text))
       text = StartsWith(text, "SET LOCAL") ? "SET LOCAL lock_timeout = 0" : "SET lock_timeout = 0";
   }
   return Execute(

@@ -82,6 +82,8 @@ class SimulatedCluster final : public cluster::Cluster {
       Call call("submit: send");
       if (std::chrono::steady_clock::now() > batch.send_by)
         throw cluster::SubmitRefused(Why::kTemporary, "too late to send it");
+      if (site_.drained_.count(name_) != 0)
+        site_.violations_.push_back("jobs were sent to " + name_ + ", which is drained");
       if (site_.revoked_.count(batch.tag) != 0)
         throw cluster::SubmitRefused(Why::kTemporary, "the tag was revoked");
       if (Happens("submit: send", "refused", 3))
@@ -225,7 +227,10 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
   auto& ids = taken_[batch.tag];
   if (!ids.empty()) return ids;
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
-    Job job{.tag = batch.tag, .index = static_cast<int>(i), .task = batch.elements[i].task_index};
+    Job job{.tag = batch.tag,
+            .index = static_cast<int>(i),
+            .campaign = batch.campaign_id,
+            .task = batch.elements[i].task_index};
     job.lasts = (500 + world::Random(8000)) * kMs;
     // Before the grid has recorded it, where it starts at once.
     if (Happens("jobs", "ends at once", 25)) job.lasts = world::Random(20) * kMs;
@@ -245,7 +250,8 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
 void SimulatedSite::Start(const std::string& started, Job& one) {
   for (const auto& [name, jobs] : jobs_)
     for (const auto& [id, job] : jobs) {
-      if (job.task != one.task || id == started || !job.Started()) continue;
+      if (job.campaign != one.campaign || job.task != one.task || id == started || !job.Started())
+        continue;
       if (!job.Ended())
         violations_.push_back("task " + std::to_string(one.task) + " ran twice at once");
       else if (job.Succeeded())
@@ -289,12 +295,26 @@ void SimulatedSite::Calm() {
         job.ends_at = std::min(job.ends_at, world::Now() + 3 * kSecond);
 }
 
-std::map<std::int64_t, int> SimulatedSite::Successes() {
+std::map<std::int64_t, int> SimulatedSite::Successes(std::int64_t campaign) {
   std::map<std::int64_t, int> successes;
   for (const auto& [name, jobs] : jobs_)
     for (const auto& [id, job] : jobs)
-      if (job.Succeeded()) ++successes[job.task];
+      if (job.campaign == campaign && job.Succeeded()) ++successes[job.task];
   return successes;
+}
+
+int SimulatedSite::Live(std::int64_t campaign) {
+  int live = 0;
+  for (const auto& [name, jobs] : jobs_)
+    for (const auto& [id, job] : jobs) live += job.campaign == campaign && !job.Ended();
+  return live;
+}
+
+void SimulatedSite::SetDrained(const std::string& cluster, bool drained) {
+  if (drained)
+    drained_.insert(cluster);
+  else
+    drained_.erase(cluster);
 }
 
 }  // namespace cigri::test

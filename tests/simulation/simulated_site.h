@@ -20,16 +20,20 @@ class SimulatedSite {
   /// What waits for a long time ends soon.
   void Calm();
   /// What the clusters saw that must not be: a task that ran again after its success, or twice at
-  /// once.
+  /// once; jobs that were sent to a cluster that is drained.
   const std::vector<std::string>& Violations() const { return violations_; }
-  std::map<std::int64_t, int> Successes();  ///< by task
+  std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
+  /// Jobs of the campaign that have not ended.
+  int Live(std::int64_t campaign);
+  /// Nobody may send jobs to `cluster` from here on, or may again.
+  void SetDrained(const std::string& cluster, bool drained);
 
  private:
   friend class SimulatedCluster;
   struct Job {
     std::string tag;
     int index = 0;
-    std::int64_t task = 0;
+    std::int64_t campaign = 0, task = 0;
     std::int64_t starts_at = INT64_MAX, ends_at = INT64_MAX, lasts = 0;  // by the world's clock
     bool killed = false;
     cluster::EndCause cause = cluster::EndCause::kExited;
@@ -54,7 +58,7 @@ class SimulatedSite {
   std::map<std::string, std::map<std::string, Job>> jobs_;  // by cluster and remote id
   std::map<std::string, std::vector<std::string>> taken_;   // by tag: repeated tags are answered
   std::vector<Late> late_;
-  std::set<std::string> revoked_;
+  std::set<std::string> revoked_, drained_;
   std::vector<std::string> violations_;
 };
 

@@ -11,6 +11,7 @@
 #include "tests/simulation/sessions.h"
 #include "tests/simulation/simulated_grid.h"
 #include "tests/simulation/simulated_site.h"
+#include "tests/simulation/simulated_user.h"
 #include "tests/support/rows.h"
 
 namespace cigri {
@@ -19,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kTasks = 6, kClusters = 2;
+constexpr int kTasks = 6, kGivenUpTasks = 4, kClusters = 2;
 constexpr seconds kFaultsFor{30}, kLimit{300};
 
 int Number(const char* name, int otherwise) {
@@ -41,6 +42,7 @@ class SimulationPgTest : public test::RowsTest {
     KeepRows();
   }
   void TearDown() override {
+    user_.reset();
     almighties_.clear();
     test::sessions::End();  // from here on a statement that waits for its answer finds no server
     PgTest::TearDown();
@@ -83,8 +85,23 @@ class SimulationPgTest : public test::RowsTest {
         "'running' ORDER BY job_id LIMIT 2 ON CONFLICT DO NOTHING");
   } catch (const pqxx::sql_error&) {  // a nikita that stands still has locked them
   }
-  bool Over(test::SimulatedSite& site) {
-    return site.Successes().size() == kTasks && Count("done WHERE counted") == kTasks;
+  // Its tasks are done, or it is cancelled and nothing of it lives; `given_up` 0: there is none.
+  bool Over(test::SimulatedSite& site, std::int64_t campaign, std::int64_t given_up) {
+    const auto counted = [&](std::int64_t id) {
+      return Count("done WHERE counted AND campaign_id = " + std::to_string(id));
+    };
+    if (site.Successes(campaign).size() != kTasks || counted(campaign) != kTasks) return false;
+    const auto id = std::to_string(given_up);
+    return given_up == 0 || counted(given_up) == kGivenUpTasks ||
+           (Count("campaigns WHERE state = 'cancelled' AND id = " + id) == 1 &&
+            Count("live WHERE campaign_id = " + id) == 0 &&
+            Count("batches WHERE state IN ('intended', 'in_doubt') AND campaign_id = " + id) == 0);
+  }
+  void KeepProcesses(test::SimulatedSite& site, std::int64_t campaign, std::int64_t given_up) {
+    KeepAlmighties(site);
+    if (given_up == 0 || (user_ && !user_->ended())) return;
+    user_.reset();
+    user_ = std::make_unique<test::SimulatedUser>(conninfo(), site, config_, campaign, given_up);
   }
   void KeepAlmighties(test::SimulatedSite& site) {
     for (std::size_t i = 0; i < almighties_.size(); ++i) {
@@ -109,24 +126,35 @@ class SimulationPgTest : public test::RowsTest {
     SimulatedSite site(world::Chance(50));
     const auto campaign =
         GivenCampaign({.ntasks = kTasks, .max_tries = 1000, .clusters = kClusters});
-    while (world::Now() < seconds(kFaultsFor).count() * 1000000000 && !Over(site)) {
-      KeepAlmighties(site);
+    // The half of the runs has users who change their minds.
+    const auto given_up =
+        seed % 2 == 0
+            ? 0
+            : GivenCampaign({.ntasks = kGivenUpTasks, .max_tries = 1000, .clusters = kClusters});
+    while (world::Now() < seconds(kFaultsFor).count() * 1000000000 &&
+           !Over(site, campaign, given_up)) {
+      KeepProcesses(site, campaign, given_up);
       world::SleepFor(milliseconds(200 + world::Random(1500)));
       if (world::Chance(faults.Aims("kill") ? 100 : 20)) KillSome();
     }
     faults.Calm();
     site.Calm();
     const auto limit = world::Now() + std::chrono::nanoseconds(kLimit).count();
-    while (world::Now() < limit && !Over(site)) {
-      KeepAlmighties(site);
+    while (world::Now() < limit && !Over(site, campaign, given_up)) {
+      KeepProcesses(site, campaign, given_up);
       world::SleepFor(milliseconds(1000));
     }
-    EXPECT_TRUE(Over(site)) << "it does not end";
+    EXPECT_TRUE(Over(site, campaign, given_up)) << "it does not end";
     longest_s_ = std::max(longest_s_, world::Now() / 1000000000);
+    user_.reset();
     almighties_ = std::vector<std::unique_ptr<SimulatedAlmighty>>(2);
     EXPECT_EQ(Join(site.Violations(), "; "), "");
-    for (const auto& [task, n] : site.Successes()) EXPECT_EQ(n, 1) << "task " << task;
-    EXPECT_EQ(site.Successes().size(), static_cast<std::size_t>(kTasks));
+    for (const auto& [task, n] : site.Successes(campaign)) EXPECT_EQ(n, 1) << "task " << task;
+    EXPECT_EQ(site.Successes(campaign).size(), static_cast<std::size_t>(kTasks));
+    for (const auto& [task, n] : site.Successes(given_up))
+      EXPECT_EQ(n, 1) << "task " << task << " of the other campaign";
+    EXPECT_EQ(site.Live(given_up), 0) << "a job of a campaign that is over";
+    if (given_up != 0) ExpectConservation(given_up);
     EXPECT_EQ(sessions::StaleWrites(), 0) << "written under an epoch that was over";
     ExpectConservation(campaign);
     ExpectClassesOfEvents();
@@ -139,6 +167,7 @@ class SimulationPgTest : public test::RowsTest {
   }
 
   std::vector<std::unique_ptr<test::SimulatedAlmighty>> almighties_{2};
+  std::unique_ptr<test::SimulatedUser> user_;
   std::string restore_;
   std::int64_t longest_s_ = 0;
   Config config_;
