@@ -25,8 +25,7 @@ inline constexpr EventCode kEventCodes[] = {
      "gridsub -c N --set walltime=h:mm:ss, then gridsub --retry-failed N; or make the jobs "
      "shorter"},
     {"WORKING_DIRECTORY_ERROR", "job", "updator",
-     "exec_directory is not there or not usable on that cluster; it counts as a try, unless a job "
-     "of "
+     "exec_directory is not there or not usable on that cluster; it counts as a try, unless a job of "
      "the campaign has succeeded there before",
      "make the directory there (a prologue can), or correct exec_directory; then gridsub "
      "--retry-failed N"},
@@ -37,19 +36,16 @@ inline constexpr EventCode kEventCodes[] = {
      "--retry-failed N"},
     {"INPUT_MISSING", "job", "updator",
      "an input of the JDL that is not optional is not there; it counts as a try",
-     "the last line of the job's stderr names it (gridstat -j J -E): put it there, correct inputs, "
-     "or "
+     "the last line of the job's stderr names it (gridstat -j J -E): put it there, correct inputs, or "
      "mark it optional; then gridsub --retry-failed N"},
     {"OUTPUT_MISSING", "job", "updator",
      "the program ended well without an output of the JDL that is not optional; it counts as a try",
-     "the last line of the job's stderr names it (gridstat -j J -E): correct outputs or the "
-     "program, "
+     "the last line of the job's stderr names it (gridstat -j J -E): correct outputs or the program, "
      "or mark it optional; then gridsub --retry-failed N"},
     {"TRANSFER_FAILED", "task", "updator",
      "inputs or outputs could not be moved, also after several tries; not charged, it is retried, "
      "elsewhere if possible",
-     "nothing for the user; the operator reads the job's stderr, and looks at the store, the disk "
-     "of "
+     "nothing for the user; the operator reads the job's stderr, and looks at the store, the disk of "
      "the node, and the cluster's options transfer_*"},
     {"LAUNCH_FAILED", "task", "updator",
      "the cluster could not start the job, or a local cluster could not file its output; not "
@@ -147,8 +143,7 @@ inline constexpr EventCode kEventCodes[] = {
      "gridclusters --check NAME; look at the log of its API; closes automatically"},
     {"CLUSTER_FAULT", "cluster", "updator, runner",
      "jobs failed, or were refused, by a fault of the cluster: a full file system, a lost shared "
-     "folder, no account there (gridadmin error list); no try was charged, and ten of them in a "
-     "row "
+     "folder, no account there (gridadmin error list); no try was charged, and ten of them in a row "
      "close the cluster to the campaign for six minutes, then for longer",
      "the message and the sample say what failed where; fix it there; it closes automatically "
      "about an hour after the last of them"},

@@ -7,8 +7,7 @@ namespace cigri::db {
 
 /// Whether `session` loses its server to a second session of `conninfo` between two transactions.
 /// `backend_pid`: the server process of its last transaction. Costs nothing when the server itself
-/// answers; else a second session, once a process and
-/// conninfo. REQUIRES: no transaction is open.
+/// answers; else a second session, once a process and conninfo. REQUIRES: no transaction is open.
 bool IsSharedByPooler(pqxx::connection_base& session, int backend_pid, const std::string& conninfo);
 
 }  // namespace cigri::db

@@ -91,6 +91,15 @@ std::string Text(const nlohmann::json& body, const char* key) {
   return at != body.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+std::string HintWhereNoneIs(const std::string& address) {
+  if (!StartsWith(address, "unix:"))
+    return "is this the address (--api, $CIGRI_API, or API_HOST in cigri.conf), and does it run "
+           "there?";
+  if (address == "unix:" + Site{}.socket)
+    return "the grid of this host does not run; its operators: `systemctl status cigri-api`";
+  return "start a grid with `cigri up`, or name its API with --api or $CIGRI_API";
+}
+
 // How long the tool asks several APIs of which none takes its request, and its pause between.
 constexpr std::chrono::seconds kPatience{4};
 constexpr std::chrono::milliseconds kPause{200};
@@ -305,15 +314,6 @@ Answer Api::FirstOf(const std::string& path) {
 }
 Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;
-
-std::string HintWhereNoneIs(const std::string& address) {
-  if (!StartsWith(address, "unix:"))
-    return "is this the address (--api, $CIGRI_API, or API_HOST in cigri.conf), and does it run "
-           "there?";
-  if (address == "unix:" + Site{}.socket)
-    return "the grid of this host does not run; its operators: `systemctl status cigri-api`";
-  return "start a grid with `cigri up`, or name its API with --api or $CIGRI_API";
-}
 
 Answer Api::Take(const http::Response& response) const {
   if (response.outcome == http::Outcome::kNotSent && StartsWith(address(), "https://"))
