@@ -10,6 +10,7 @@
 #include <sql/parameters.h>
 #include <sql/plans.h>
 #include <sql/reasons.h>
+#include <sql/request_keys.h>
 #include <sql/usage.h>
 
 #include "core/log.h"
@@ -53,6 +54,7 @@ void RemoveStaleUploads(db::Connection& db, double keep_s) {
 void RemoveSettledRequests(db::Connection& db) {
   RunStatement(db, sql::kDropSettledRequests);
   RunStatement(db, sql::kDropOldCalls);
+  RunStatement(db, sql::kDropOldRequestKeys, kRows);
 }
 
 void RemoveOldReasonsAndEvents(db::Connection& db) {

@@ -24,6 +24,7 @@ class FakeApi {
   struct Request {
     std::string method, path, body;
     std::multimap<std::string, std::string> query;
+    std::string key;  ///< Idempotency-Key
   };
   FakeApi() {
     char folder[] = "/tmp/gridsub-test-XXXXXX";
@@ -32,7 +33,8 @@ class FakeApi {
     const auto call = [this](Handler handler) {
       return [this, handler](const httplib::Request& q, httplib::Response& r) {
         const std::lock_guard lock(mutex_);
-        requests_.push_back({q.method, q.path, q.body, q.params});
+        requests_.push_back(
+            {q.method, q.path, q.body, q.params, q.get_header_value("Idempotency-Key")});
         (this->*handler)(q, r);
       };
     };
@@ -71,6 +73,14 @@ class FakeApi {
       if (r.method != "PUT") calls.push_back(r.method + " " + r.path);
     return Join(calls, ", ");
   }
+  /// Their keys, of the requests for `path`.
+  std::vector<std::string> Keys(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> keys;
+    for (const auto& r : requests_)
+      if (r.path == path) keys.push_back(r.key);
+    return keys;
+  }
   Request Last(const std::string& path) {
     const std::lock_guard lock(mutex_);
     for (auto r = requests_.rbegin(); r != requests_.rend(); ++r)
@@ -94,6 +104,7 @@ class FakeApi {
   std::vector<std::string> results;  ///< of GET .../results, one after the other
   nlohmann::json clusters = {{{"name", "alpha"}}, {{"name", "beta"}, {"enabled", false}}};
   int fail_blocks = 0;   ///< so many PUTs get 503, the block is not kept
+  int doubts = 0;        ///< so many POSTs /campaigns are answered with 503, in doubt
   int lose_answers = 0;  ///< so many PUTs are kept, but answered with 503
   std::vector<std::string> blocks;
 
@@ -118,6 +129,8 @@ class FakeApi {
     Say(r, 200, {{"items", clusters}});
   }
   void Campaign(const httplib::Request&, httplib::Response& r) {
+    if (doubts > 0 && doubts-- > 0)
+      return Say(r, 503, {{"message", "it may have been carried out"}, {"in_doubt", true}});
     Say(r, campaign_status, campaign_answer);
   }
   void Progress(const httplib::Request&, httplib::Response& r) {

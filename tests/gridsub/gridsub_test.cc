@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 
 #include "tests/gridsub/fake_api.h"
 
@@ -617,6 +618,29 @@ threading.Event().wait()
   EXPECT_NE(none.err.find("neither /run/cigri/api.sock nor /var/lib/cigri/run/api.sock answers"),
             std::string::npos)
       << none.err;
+}
+
+// The database failed over while it stored the campaign.
+TEST(GridsubTest, ASubmissionOfWhichNobodyKnowsIsSentAgainWithItsKey) {
+  FakeApi api;
+  api.doubts = 2;
+  const auto ran = Gridsub(api, "-q -- echo {} ::: a");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto keys = api.Keys("/campaigns");
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_GE(keys[0].size(), 16u);
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), 1u);
+  EXPECT_EQ(Gridsub(api, "-q -- echo {} ::: a").code, 0);
+  EXPECT_NE(api.Keys("/campaigns").back(), keys[0]) << "another submission";
+}
+
+// A refusal is none, also one that says that there is no database.
+TEST(GridsubTest, ASubmissionThatIsRefusedIsSentOnce) {
+  FakeApi api;
+  api.campaign_status = 503;
+  api.campaign_answer = {{"message", "no database"}};
+  EXPECT_EQ(Gridsub(api, "-- echo {} ::: a").code, 75);
+  EXPECT_EQ(api.Keys("/campaigns").size(), 1u);
 }
 
 }  // namespace

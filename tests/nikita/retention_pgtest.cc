@@ -196,6 +196,13 @@ TEST_F(RetentionPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
       << "the oldest went";
 }
 
+TEST_F(RetentionPgTest, KeysOfRequestsGoAfterADay) {
+  Sql("INSERT INTO request_keys VALUES ('ann', 'old', 1, now() - interval '25 hours'), "
+      "('ann', 'new', 2, now() - interval '23 hours')");
+  Pass();
+  EXPECT_STREQ(Sql("SELECT string_agg(key, ' ') FROM request_keys")[0][0].c_str(), "new");
+}
+
 TEST_F(RetentionPgTest, RequestsAboutJobsThatHaveEndedAreForgotten) {
   Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (5, 'user', now() - interval '1 hour'), "
       "(6, 'user', now());"

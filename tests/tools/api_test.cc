@@ -66,6 +66,12 @@ TEST(ApiTest, AReadThatWasCutIsAskedAgainAndAChangeIsNot) {
   EXPECT_EQ(changed.asked(), 1) << "it may have been carried out";
 }
 
+TEST(ApiTest, WhatIsTakenOnceIsSentAgainWhenItsAnswerWasCut) {
+  DyingApi cut;
+  EXPECT_EQ(Api(cut.address()).PostOnce("/campaigns", "{}").status, 200);
+  EXPECT_EQ(cut.asked(), 2);
+}
+
 TEST(ApiTest, WhereNoneIsTheHintFitsTheAddress) {
   const auto hint = [](const std::string& address) {
     try {

@@ -100,8 +100,21 @@ std::string HintWhereNoneIs(const std::string& address) {
   return "start a grid with `cigri up`, or name its API with --api or $CIGRI_API";
 }
 
+bool SaysInDoubt(const http::Response& response) {
+  if (response.outcome != http::Outcome::kAnswered || response.status != 503) return false;
+  const auto body = nlohmann::json::parse(response.body, nullptr, false);
+  return body.is_object() && body.value("in_doubt", nlohmann::json()) == true;
+}
+
+Fatal NobodyKnows(const std::string& addresses) {
+  return Fatal(kExitTryLater, "the API at " + addresses + " has not said whether it has done it",
+               "look with gridstat before trying again");
+}
+
 // How long the tool asks several APIs of which none takes its request, and its pause between.
 constexpr std::chrono::seconds kPatience{4};
+// The same while nobody knows what became of a request: a database that fails over is back by then.
+constexpr std::chrono::seconds kPatienceInDoubt{60};
 constexpr std::chrono::milliseconds kPause{200};
 // How long one of several may be silent about a Get before the next one is asked too: its host may
 // be paused, cut off or busy. Twice as long in each round after the patience.
@@ -177,22 +190,28 @@ bool Api::Connect() {
   return way_.client != nullptr;
 }
 
-// `reads`: the request changes nothing, so an API without a database (503) may be left, too, and
-// one that has ended in the middle of its answer is asked again.
-Answer Api::Ask(const Send& send, bool reads) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  const bool several = addresses_.size() > 1;
+Answer Api::Ask(const Send& send, Repeat repeat) {
+  auto until = std::chrono::steady_clock::now() + kPatience;
+  const bool several = addresses_.size() > 1, reads = repeat == Repeat::kReads;
+  bool in_doubt = false;
   for (std::size_t asked = 1;; ++asked) {
     http::Response response;
     response.error = way_.unreachable;
     if (way_.client != nullptr) response = send(*way_.client);
-    const bool away =
-        reads && response.outcome == http::Outcome::kAnswered && response.status == 503;
-    const bool not_done = response.outcome == http::Outcome::kNotSent || away;
-    const bool cut = reads && response.outcome == http::Outcome::kMaybeSent;
-    const bool again = cut || (several ? not_done : MayComeBack(address(), response));
+    const bool cut = response.outcome == http::Outcome::kMaybeSent;
+    const bool away = response.outcome == http::Outcome::kAnswered && response.status == 503;
+    const bool not_done = response.outcome == http::Outcome::kNotSent || (reads && away);
+    if (repeat == Repeat::kOnce && !in_doubt && (cut || SaysInDoubt(response))) {
+      in_doubt = true;
+      until = std::chrono::steady_clock::now() + kPatienceInDoubt;
+    }
+    const bool again =
+        in_doubt ? cut || away || not_done
+                 : (reads && cut) || (several ? not_done : MayComeBack(address(), response));
     const bool round = asked % addresses_.size() == 0;
-    if (!again || (round && std::chrono::steady_clock::now() >= until)) return Take(response);
+    if (!again) return Take(response);
+    if (round && std::chrono::steady_clock::now() >= until)
+      return in_doubt ? throw NobodyKnows(Join(addresses_, ", ")) : Take(response);
     if (round) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();
@@ -343,7 +362,7 @@ Answer Api::Take(const http::Response& response) const {
 Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
   // A long poll is silent because it was asked to be.
   if (wait.count() == 0 && addresses_.size() > 1) return FirstOf(path);
-  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true);
+  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, Repeat::kReads);
 }
 Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
   return Ask([&](http::Client& client) { return client.Stream(path, sink); });
@@ -352,14 +371,17 @@ Answer Api::Delete(const std::string& path) {
   return Ask([&](http::Client& client) { return client.Delete(path); });
 }
 Answer Api::Post(const std::string& path, const nlohmann::json& body) {
-  return PostText(path, body.dump());
+  const std::string text = body.dump();
+  return Ask([&](http::Client& client) { return client.Post(path, text); });
 }
 Answer Api::Patch(const std::string& path, const nlohmann::json& body) {
   const std::string text = body.dump();
   return Ask([&](http::Client& client) { return client.Patch(path, text); });
 }
-Answer Api::PostText(const std::string& path, const std::string& text, const std::string& type) {
-  return Ask([&](http::Client& client) { return client.Post(path, text, type); });
+Answer Api::PostOnce(const std::string& path, const std::string& text) {
+  const http::Client::Headers key{{"Idempotency-Key", RandomHex(16)}};
+  return Ask([&](http::Client& client) { return client.Post(path, text, "application/json", key); },
+             Repeat::kOnce);
 }
 Answer Api::PutText(const std::string& path, const std::string& text, const std::string& type,
                     const http::Client::Headers& headers) {

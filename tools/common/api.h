@@ -62,10 +62,12 @@ class Api {
   Answer Delete(const std::string& path);
   Answer Post(const std::string& path, const nlohmann::json& body);
   Answer Patch(const std::string& path, const nlohmann::json& body);
-  /// Body as it stands: JDL text, blocks of parameters. PutText may be repeated by the caller after
-  /// a Fatal with kExitTryLater, which says that the connection was cut meanwhile.
-  Answer PostText(const std::string& path, const std::string& text,
-                  const std::string& type = "application/json");
+  /// JDL text or parameters as they stand, which the API takes once however often they are sent
+  /// (Idempotency-Key): they are sent again while nobody knows what became of them. Throws
+  /// Fatal(kExitTryLater) after a minute.
+  Answer PostOnce(const std::string& path, const std::string& text);
+  /// Blocks of parameters. May be repeated by the caller after a Fatal with kExitTryLater, which
+  /// says that the connection was cut meanwhile.
   Answer PutText(const std::string& path, const std::string& text, const std::string& type,
                  const http::Client::Headers& headers);
   /// The one that it speaks to.
@@ -73,7 +75,12 @@ class Api {
 
  private:
   using Send = std::function<http::Response(http::Client&)>;
-  Answer Ask(const Send& send, bool reads = false);
+  enum class Repeat {
+    kUnlessSent,  ///< when it has certainly not been carried out
+    kReads,       ///< also when an API has no database (503), or ends in the middle of its answer
+    kOnce         ///< also while nobody knows what became of it: the API carries it out once
+  };
+  Answer Ask(const Send& send, Repeat repeat = Repeat::kUnlessSent);
   Answer FirstOf(const std::string& path);
   struct SshForward;
   /// The way to one address.

@@ -129,7 +129,7 @@ void Notify(tools::Api& api, const std::vector<std::string>& addresses, std::int
 Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
                const ParameterPayload& payload) {
   UploadGuard upload(api, payload.upload);
-  const auto answer = api.PostText("/campaigns" + Query(args, payload), source.text);
+  const auto answer = api.PostOnce("/campaigns" + Query(args, payload), source.text);
   ThrowIfParameter(answer, payload.positions);
   if (PrintRefusal(answer, source.name)) return {0, kExitBadInput};
   const json body = tools::Expect(answer, "submit " + (source.name.empty() ? "it" : source.name));
@@ -197,7 +197,7 @@ int AddToCampaign(tools::Api& api, const Args& args) {
       "/campaigns/" + what + "/jobs" +
       (upload ? Query({{"upload", std::to_string(*upload)}, {"columns", Join(columns, ",")}}) : "");
   UploadGuard guard(api, upload);
-  auto said = api.PostText(path, upload ? "" : json(sink.Held()).dump());
+  auto said = api.PostOnce(path, upload ? "" : json(sink.Held()).dump());
   ThrowIfParameter(said, sink.positions());
   const auto answer = tools::Expect(std::move(said), "add parameters to campaign " + what);
   guard.Taken();

@@ -8,6 +8,7 @@
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "api/submit/batch_limits.h"
+#include "api/submit/once.h"
 #include "api/submit/submission.h"
 #include "core/pluralize.h"
 #include "core/text.h"
@@ -124,6 +125,7 @@ Reply AddTasks(Context& context, const Request& request) {
     StoreChange(tx, request, campaign, change, {});
     tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
     tx.Exec(sql::kGrowCampaign, campaign.id, add.n());
+    NoteRequestKey(tx, request, campaign.id);
     Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "TASKS_ADDED", Pluralize(add.n(), "task") + " added");
     Wake(tx, campaign.id);
@@ -160,7 +162,9 @@ Reply Retry(Context& context, const Request& request) {
 }  // namespace
 
 void AddTaskRoutes(Router& router) {
-  router.Post("/campaigns/{id}/jobs", AddTasks);
+  router.Post("/campaigns/{id}/jobs", [](Context& context, const Request& request) {
+    return Once(context, request, AddTasks);
+  });
   router.Post("/campaigns/{id}/retry", Retry);
 }
 

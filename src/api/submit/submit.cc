@@ -10,6 +10,7 @@
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "api/submit/batch_limits.h"
+#include "api/submit/once.h"
 #include "api/submit/param_file.h"
 #include "api/submit/resource_fit.h"
 #include "api/submit/submission.h"
@@ -169,6 +170,7 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
     RequireSpace(context.config, tx, user, inlined ? SizeOf(admitted.campaign.params) : 0,
                  jdl::ToJson(admitted.campaign).dump().size());
     const auto id = StoreCampaign(tx, user, submission.info, admitted, parameters);
+    NoteRequestKey(tx, request, id);
     return CampaignJson(tx, request, id);
   });
   answer["notes"] = admitted.changes;
@@ -209,7 +211,7 @@ Reply Submit(Context& context, const Request& request) {
   const auto answer = [&] {
     setpriority(PRIO_PROCESS, 0, kNicerThanReaders);  // of this thread
     const ActingFor acting(request.caller.user, request.caller.source, request.id);
-    return AnswerSubmission(context, request);
+    return Once(context, request, AnswerSubmission);
   };
   return std::async(std::launch::async, answer).get();
 }
