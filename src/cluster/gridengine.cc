@@ -137,12 +137,10 @@ class GridEngine final : public Cluster {
   }
 
   KillResult Kill(const std::vector<RemoteRef>& jobs) override {
-    std::map<std::string, std::vector<RemoteRef>> users;
-    for (const auto& ref : jobs) users[ref.cluster_user].push_back(ref);
     KillResult result;
-    for (const auto& [user, refs] : users)
-      KillOncePerJob(refs, &result, [&, &owner = user](const auto& jobs_of_user, auto* once) {
-        KillOf(owner, jobs_of_user, once);
+    for (const auto& refs : InGroups(jobs, [](const RemoteRef& ref) { return ref.cluster_user; }))
+      KillOncePerJob(refs, &result, [&](const auto& jobs_of_user, auto* once) {
+        KillOf(refs.front().cluster_user, jobs_of_user, once);
       });
     return result;
   }

@@ -36,4 +36,15 @@ void KillOncePerJob(const std::vector<RemoteRef>& refs, KillResult* result,
     for (auto& each : all(ref)) result->failed.emplace_back(each, why);
 }
 
+std::vector<std::vector<RemoteRef>> InGroups(
+    const std::vector<RemoteRef>& refs, const std::function<std::string(const RemoteRef&)>& key) {
+  std::map<std::string, std::size_t> last;
+  for (std::size_t i = 0; i < refs.size(); ++i) last[key(refs[i])] = i;
+  std::map<std::size_t, std::vector<RemoteRef>> by_last;
+  for (const auto& ref : refs) by_last[last.at(key(ref))].push_back(ref);
+  std::vector<std::vector<RemoteRef>> groups;
+  for (auto& [at, group] : by_last) groups.push_back(std::move(group));
+  return groups;
+}
+
 }  // namespace cigri::cluster

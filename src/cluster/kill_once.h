@@ -13,4 +13,10 @@ namespace cigri::cluster {
 void KillOncePerJob(const std::vector<RemoteRef>& refs, KillResult* result,
                     const std::function<void(const std::vector<RemoteRef>&, KillResult*)>& kill);
 
+/// `refs` by `key`, the groups in the order of their last ones. What is to be killed first is first
+/// in `refs`, and what runs is last: groups that only wait come before those of which a job runs,
+/// in whose place theirs would begin.
+std::vector<std::vector<RemoteRef>> InGroups(
+    const std::vector<RemoteRef>& refs, const std::function<std::string(const RemoteRef&)>& key);
+
 }  // namespace cigri::cluster

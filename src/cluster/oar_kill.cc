@@ -33,10 +33,9 @@ std::string ArrayOf(const RemoteRef& ref) {
 }  // namespace
 
 KillResult OarCluster::Kill(const std::vector<RemoteRef>& jobs) {
-  std::map<std::pair<std::string, std::string>, std::vector<RemoteRef>> arrays;
-  for (const auto& ref : jobs) arrays[{ref.cluster_user, ref.tag}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays)
+  for (const auto& refs :
+       InGroups(jobs, [](const RemoteRef& ref) { return ref.cluster_user + " " + ref.tag; }))
     KillOncePerJob(refs, &result, [&](const auto& jobs_of_array, KillResult* once) {
       KillArray(jobs_of_array, once);
     });

@@ -1,6 +1,5 @@
 // Deletes jobs of Slurm: the array when all its jobs that still run are to be deleted, else each.
 #include <algorithm>
-#include <tuple>
 
 #include "cluster/kill_once.h"
 #include "cluster/slurm.h"
@@ -10,13 +9,13 @@
 namespace cigri::cluster {
 
 KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
-  std::map<std::tuple<std::string, std::string, std::string>, Refs> arrays;
-  for (const auto& ref : jobs)
-    arrays[{ref.cluster_user, ref.tag, SlurmArrayOf(ref.remote_id)}].push_back(ref);
+  const auto array_of = [](const RemoteRef& ref) {
+    return ref.cluster_user + " " + ref.tag + " " + SlurmArrayOf(ref.remote_id);
+  };
   KillResult result;
-  for (const auto& array : arrays)
-    KillOncePerJob(array.second, &result, [&](const Refs& jobs_of_array, KillResult* once) {
-      KillArray(std::get<2>(array.first), jobs_of_array, once);
+  for (const auto& refs : InGroups(jobs, array_of))
+    KillOncePerJob(refs, &result, [&](const Refs& jobs_of_array, KillResult* once) {
+      KillArray(SlurmArrayOf(refs.front().remote_id), jobs_of_array, once);
     });
   return result;
 }

@@ -27,6 +27,16 @@ TEST(KillOnceTest, AUserWhoMayNotCallHasFailedAlone) {
   EXPECT_EQ(result.failed[0].second, "no token of user alice");
 }
 
+TEST(KillOnceTest, WhatOnlyWaitsIsKilledBeforeTheArrayOfWhichAJobRuns) {
+  const auto ref = [](const char* tag, int index) { return RemoteRef{"1", tag, index}; };
+  const auto groups = InGroups({ref("a", 1), ref("b", 0), ref("c", 1), ref("c", 0), ref("a", 0)},
+                               [](const RemoteRef& each) { return each.tag; });
+  std::string order;
+  for (const auto& group : groups)
+    for (const auto& each : group) order += each.tag + std::to_string(each.index) + " ";
+  EXPECT_EQ(order, "b0 c1 c0 a1 a0 ");
+}
+
 TEST(KillOnceTest, AClusterThatIsAwayEndsTheCall) {
   KillResult result;
   EXPECT_THROW(KillOncePerJob(Jobs(), &result,
