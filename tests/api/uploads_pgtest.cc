@@ -129,6 +129,12 @@ TEST_F(UploadsPgTest, ARequestThatIsRepeatedWithItsKeyIsCarriedOutOnce) {
   for (const auto& bad : {std::string("a b"), std::string(65, 'k')})
     EXPECT_EQ(post("alice", "/campaigns", jdl, bad).status, 400) << bad;
   EXPECT_EQ(One("SELECT count(*) FROM request_keys"), "5");
+
+  const auto paths = Ask("alice", "GET", "/openapi.json").body["paths"];
+  for (const char* route : {"/campaigns", "/campaigns/{id}/jobs"})
+    EXPECT_NE(paths[route]["post"]["parameters"].dump().find("\"Idempotency-Key\""),
+              std::string::npos)
+        << route;
 }
 
 // The client has given up the first one, which goes on.

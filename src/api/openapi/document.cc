@@ -70,6 +70,18 @@ void AddWaiting(json& parameters, json& responses) {
   responses["304"] = {{"description", "as it was"}};
 }
 
+// What submit/once.h adds to a route.
+void AddKey(json& parameters) {
+  parameters.push_back({{"name", "Idempotency-Key"},
+                        {"in", "header"},
+                        {"required", false},
+                        {"description", "repeated with the same one, it is carried out once"},
+                        {"schema", SchemaOf("text")}});
+}
+bool IsCarriedOutOnce(const std::string& method, const std::string& path) {
+  return method == "POST" && (path == "/campaigns" || path == "/campaigns/{id}/jobs");
+}
+
 const char* NameOf(Access access) {
   if (access == Access::kAnyone) return "anyone";
   return access == Access::kUser ? "user" : "operator";
@@ -89,6 +101,7 @@ json OperationOf(const Router::Entry& route, const std::string& path, const Desc
                           {"required", false},
                           {"schema", field["schema"]}});
   if (route.live) AddWaiting(parameters, operation["responses"]);
+  if (IsCarriedOutOnce(route.method, path)) AddKey(parameters);
   if (!parameters.empty()) operation["parameters"] = parameters;
   if (d != nullptr && *d->sent != '\0')
     operation["requestBody"] = {{"required", true}, {"content", ContentOf(d->sent)}};

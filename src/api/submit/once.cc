@@ -18,7 +18,7 @@ std::optional<Reply> CarriedOutBefore(Context& context, const Request& request) 
         tx.First(sql::kCampaignOfRequestKey, request.caller.user, request.Header(kHeader));
     if (!row) return std::nullopt;
     auto answer = CampaignJson(tx, request, row->campaign_id);
-    answer["notes"] = {"this request was carried out before: nothing was done again"};
+    answer["notes"] = {"its first answer was lost: it had been carried out, and was not again"};
     return Reply::Json(std::move(answer));
   });
 }
