@@ -22,6 +22,7 @@ class SimulatedSite {
   /// What the clusters saw that must not be: a task that ran again after its success, or twice at
   /// once; jobs that were sent to a cluster that is drained.
   const std::vector<std::string>& Violations() const { return violations_; }
+  void AddViolation(const std::string& what) { violations_.push_back(what); }
   std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
   /// Jobs of the campaign that have not ended.
   int Live(std::int64_t campaign);

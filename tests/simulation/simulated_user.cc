@@ -36,6 +36,7 @@ class Requests {
     auto reply = router_.Dispatch(context_, request);
     world::Trace(method + " " + path + (flag.empty() ? "" : "?" + flag) + " -> " +
                  std::to_string(reply.status));
+    if (reply.status == 500) site_.AddViolation("the API has an internal error: " + path);
     return reply;
   }
 
