@@ -12,9 +12,10 @@ export function Shown({ of, what, empty, children }) {
   return <>{problem}{empty || children}</>;
 }
 
-// again: the page asks until there is an answer; acted: what was asked may have been done all the same.
-export function Problem({ error, stale, again, acted }) {
-  const lost = acted ? "No answer came: it may be done, or not. Nothing is sent again; look before you do it once more."
+// again: the page asks until there is an answer; acted: what was asked may have been done all the same;
+// once: it is not done twice then, however often it is asked for.
+export function Problem({ error, stale, again, acted, once }) {
+  const lost = once ? "No answer came: it may be done, or not. Press again: it is done once." : acted ? "No answer came: it may be done, or not. Nothing is sent again; look before you do it once more."
     : `The API does not answer${again ? "; this page asks again" : ""}.`;
   const words = error.status === undefined ? lost : `${error.message}.`;
   return <p role="alert" class="bad">{words} {error.hint && <span class="quiet">{error.hint}</span>}{stale && " What follows was known before."}</p>;
@@ -69,7 +70,7 @@ export const notice = { text: "", show: () => {} };
 export const say = (text) => { notice.text = text; notice.show(text); };
 
 // A button that says in its dialogue what will happen. `act` returns what has happened, in words.
-export function Act({ label, title, says, typed, act, done, danger, children }) {
+export function Act({ label, title, says, typed, act, done, danger, once, children }) {
   const dialog = useRef(), [state, set] = useState({}), [text, setText] = useState("");
   const open = () => { set({}); setText(""); dialog.current.showModal(); };
   const run = async (event) => {
@@ -85,7 +86,7 @@ export function Act({ label, title, says, typed, act, done, danger, children }) 
     <dialog ref={dialog} aria-label={title ?? label}><form method="dialog" onSubmit={run}>
       <h2>{title ?? label}</h2><div>{says}</div>{children}
       {typed && <label>Type {typed} to go on <input value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
-      {state.error && <Problem error={state.error} acted />}
+      {state.error && <Problem error={state.error} acted once={once} />}
       <p class="row"><button type="submit" class={danger ? "danger" : "main"} disabled={state.busy || (typed && text !== String(typed))}>{title ?? label}</button>
         <button type="button" onClick={() => dialog.current.close()}>Leave it</button></p>
     </form></dialog></>;

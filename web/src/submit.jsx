@@ -33,6 +33,7 @@ async function upload(file, progress) {
 // "line 3, column 5" of the text, as an error of the API says.
 const place = (f) => (f.line ? `line ${f.line}, column ${f.column}: ` : "");
 
+const randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const parse = (text) => { try { return JSON.parse(text); } catch { return null; } };
 const empty = JSON.stringify({ name: "", exec_file: "", clusters: {}, walltime: "1:00:00", nb_jobs: 10 }, null, 2);
 const fields = [["name", "Name"], ["exec_file", "Command"], ["exec_directory", "Folder on the cluster"], ["walltime", "Walltime of one job"], ["nb_jobs", "Number of tasks"]];
@@ -51,8 +52,11 @@ export function Submit() {
     }, 300);
     return () => clearTimeout(timer);
   }, [text, query]);
+  const sent = useRef({});
   const send = async (type = "") => {
-    const made = await ask("POST", `/campaigns?${type}${query}`, text);
+    const path = `/campaigns?${type}${query}`, what = path + text;
+    if (sent.current.what !== what) sent.current = { what, key: randomKey() };
+    const made = await ask("POST", path, text, { headers: { "Idempotency-Key": sent.current.key } });
     location.hash = link(["c", made.id]);
     return `Campaign ${made.id} was submitted.`;
   };
@@ -88,6 +92,6 @@ export function Submit() {
         <Table name="clusters" caption="Clusters that match" files={false} rowKey="name" rows={data.clusters} columns={[{ key: "name", label: "cluster" }, { key: "slots", label: "slots a job", num: true },
           { label: "takes it", value: (k) => (k.matched ? (k.expected_start === 0 ? "yes, at once" : "yes, no slot is free now") : `no: ${k.why}`) }]} />
         <h3>first commands</h3><pre tabIndex={0}>{data.commands.join("\n")}</pre>
-        <p class="row"><Act label={`Submit ${many(data.total_jobs, "task")}`} act={() => send()} says={<p>They run on {data.clusters.map((k) => k.name).join(", ")}.</p>} />
-          <Act label="Test" title={`Test: one job on ${many(data.clusters.length, "cluster")}`} act={() => send("type=test")} says={<p>One job runs on each cluster; the other parameters are left alone.</p>} /></p></>}</section></div></>;
+        <p class="row"><Act label={`Submit ${many(data.total_jobs, "task")}`} once act={() => send()} says={<p>They run on {data.clusters.map((k) => k.name).join(", ")}.</p>} />
+          <Act label="Test" title={`Test: one job on ${many(data.clusters.length, "cluster")}`} once act={() => send("type=test")} says={<p>One job runs on each cluster; the other parameters are left alone.</p>} /></p></>}</section></div></>;
 }
