@@ -125,6 +125,25 @@ TEST_F(ChangesPgTest, ReadersHaveSessionsOfTheirOwnWhenAllOthersWait) {
   for (auto& one : submitting) EXPECT_EQ(one.get().status, 201);
 }
 
+// It waits for a lock that is not to be had, or an operator ends it: nothing is wrong with the API.
+TEST_F(ChangesPgTest, AStatementThatIsEndedWhileItWaitsIsTriedAgainLater) {
+  const auto id = Submit();
+  auto other = Connect("other");
+  db::Tx holds(*other);
+  holds.Raw("SELECT * FROM campaign_cursor FOR UPDATE");
+  auto cancels = std::async(std::launch::async, [&] { return Ask("alice", "DELETE", Path(id)); });
+  ASSERT_TRUE(test::Await([&] {
+    return One("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event_type = "
+               "'Lock' AND application_name = 'cigri api'") == "1";
+  }));
+  const auto answer = cancels.get();
+  EXPECT_EQ(answer.status, 503) << answer.body;
+  EXPECT_NE(answer.body["message"].get<std::string>().find("nothing was done"), std::string::npos);
+  EXPECT_EQ(answer.headers.count("retry-after"), 1u);
+  holds.Commit();
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id)).status, 202);
+}
+
 // Measured: of 8 clients that submitted 7 waited for the ids that the eighth had not committed yet.
 TEST_F(ChangesPgTest, ASubmissionThatWaitsHoldsUpNoOther) {
   auto other = Connect("other");

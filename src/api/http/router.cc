@@ -52,7 +52,10 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
   return pattern.size() == path.size();
 }
 
-constexpr char kDiskFull[] = "53100";  // SQLSTATE
+// SQLSTATEs. Of the transient ones nothing was done: a lock that was not to be had, a statement that
+// an operator ended, a deadlock.
+constexpr char kDiskFull[] = "53100";
+constexpr const char* kTransient[] = {"55P03", "57014", "40P01"};
 
 Reply ErrorReply(const ApiError& error) {
   Reply reply = Reply::Json(error.Body(), error.status);
@@ -86,6 +89,12 @@ Reply ReplyOf(const std::exception& e, const Request& request) {
     return ErrorReply(ApiError(503, "Unavailable",
                                "the disk of the database is full: nothing was stored",
                                "try again when its operators have made room"));
+  if (sql != nullptr && std::find(std::begin(kTransient), std::end(kTransient), sql->sqlstate()) !=
+                            std::end(kTransient))
+    return ErrorReply(ApiError(503, "Unavailable",
+                               "the database is busy with something that this waits for: nothing "
+                               "was done",
+                               "try again"));
   return ErrorReply(
       ApiError(500, "Error", "internal error, see the log (request " + request.id + ")"));
 }
