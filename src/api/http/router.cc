@@ -52,8 +52,8 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
   return pattern.size() == path.size();
 }
 
-// SQLSTATEs. Of the transient ones nothing was done: a lock that was not to be had, a statement that
-// an operator ended, a deadlock.
+// SQLSTATEs. Of the transient ones nothing was done: a lock that was not to be had, a statement
+// that an operator ended, a deadlock.
 constexpr char kDiskFull[] = "53100";
 constexpr const char* kTransient[] = {"55P03", "57014", "40P01"};
 
