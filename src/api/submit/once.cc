@@ -33,10 +33,14 @@ Reply Once(Context& context, const Request& request, const Handler& carry_out) {
     throw BadRequest("Idempotency-Key is not 1 to 64 printable characters",
                      "a new random text for each request, the same when it is repeated");
   if (auto before = CarriedOutBefore(context, request)) return std::move(*before);
+  // The first one may end meanwhile: its key is there then, or its upload is taken.
   try {
     return carry_out(context, request);
   } catch (const db::UniqueViolation&) {
-    // The first one has ended meanwhile.
+    if (auto before = CarriedOutBefore(context, request)) return std::move(*before);
+    throw;
+  } catch (const ApiError& e) {
+    if (e.status != 409) throw;
     if (auto before = CarriedOutBefore(context, request)) return std::move(*before);
     throw;
   }
