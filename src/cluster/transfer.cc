@@ -146,11 +146,8 @@ cigri_cached() {
   [ -n "$cigri_hash" ] && [ -e "$cigri_cache/objects/$cigri_hash" ] &&
     touch "$cigri_cache/uses/$cigri_hash" && cigri_place "$cigri_cache/objects/$cigri_hash" "$1"
 }
-# $cigri_job/part into the cache, where there is room for it; what was used last stays. It was written
-# to disk before: after a power cut its name would stand for less than it says.
+# $cigri_job/part, of $cigri_kb, into the cache; what was used last stays.
 cigri_keep() {
-  cigri_kb=$(du -sk "$cigri_job/part" | cut -f1)
-  [ "$cigri_kb" -le CACHE_KB ] || return
   while [ $(($(du -sk "$cigri_cache/objects" | cut -f1) + cigri_kb)) -gt CACHE_KB ]; do
     cigri_oldest=$(ls -tr "$cigri_cache/uses" | head -n 1)
     [ -n "$cigri_oldest" ] || break
@@ -176,8 +173,12 @@ cigri_common() {
     cigri_fetch "$1" || { set -- $?; exec 8>&-; return "$1"; }
     cigri_hash=$(cigri_sum "$cigri_job/part")
     cigri_place "$cigri_job/part" "$2" || { exec 8>&-; return 1; }
-    find "$cigri_job/part" -type f -exec sync {} + 2>/dev/null
-    (flock 6; cigri_keep) 6>>"$cigri_cache/lock"
+    cigri_kb=$(du -sk "$cigri_job/part" | cut -f1)
+    if [ "$cigri_kb" -le CACHE_KB ]; then
+      # On disk first: after a power cut its name in the cache would stand for less than it says.
+      find "$cigri_job/part" -type f -exec sync {} + 2>/dev/null
+      (flock 6; cigri_keep) 6>>"$cigri_cache/lock"
+    fi
     rm -rf "$cigri_job/part"
   fi
   exec 8>&-

@@ -256,6 +256,10 @@ TEST_F(TransferTest, ACommonInputIsOnDiskBeforeItIsInTheCache) {
   EXPECT_EQ(out_, "12");
   EXPECT_EQ(Text(dir_ / "log"), "2 files, 0 objects\n");
   EXPECT_EQ(Names(Node() / "cache/objects").size(), 1u);
+  options_["transfer_cache_mb"] = 1;
+  Put(Store("large"), std::string(2 << 20, 'x'));
+  EXPECT_EQ(Run({{"large", "x", false, true}}, {}, "head -c 1 x", 2), 0) << err_;
+  EXPECT_EQ(Text(dir_ / "log"), "2 files, 0 objects\n") << "what the cache does not keep";
 }
 
 TEST_F(TransferTest, JobsThatComeTogetherFetchACommonInputOnce) {
