@@ -52,8 +52,8 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
   return pattern.size() == path.size();
 }
 
-// SQLSTATEs. Of the transient ones nothing was done: a lock that was not to be had, a statement
-// that an operator ended, a deadlock.
+// SQLSTATEs. The transient ones: a lock that was not to be had, a statement that an operator ended,
+// a deadlock.
 constexpr char kDiskFull[] = "53100";
 constexpr const char* kTransient[] = {"55P03", "57014", "40P01"};
 
@@ -92,9 +92,9 @@ Reply ReplyOf(const std::exception& e, const Request& request) {
   if (sql != nullptr && std::find(std::begin(kTransient), std::end(kTransient), sql->sqlstate()) !=
                             std::end(kTransient))
     return ErrorReply(ApiError(503, "Unavailable",
-                               "the database is busy with something that this waits for: nothing "
-                               "was done",
-                               "try again"));
+                               "a statement waited in vain for others of the database, or its "
+                               "operators ended it",
+                               "try again in some seconds"));
   return ErrorReply(
       ApiError(500, "Error", "internal error, see the log (request " + request.id + ")"));
 }
