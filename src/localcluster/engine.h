@@ -57,6 +57,7 @@ struct Changes {
   std::string token;
 };
 
+/// A job as its callers name it.
 struct JobName {
   std::string id, tag;        ///< tag "" means any
   bool only_waiting = false;  ///< it goes on once it runs

@@ -209,9 +209,9 @@ Answer Api::Ask(const Send& send, Repeat repeat) {
         in_doubt ? cut || away || not_done
                  : (reads && cut) || (several ? not_done : MayComeBack(address(), response));
     const bool round = asked % addresses_.size() == 0;
-    if (!again) return Take(response);
-    if (round && std::chrono::steady_clock::now() >= until)
-      return in_doubt ? throw NobodyKnows(Join(addresses_, ", ")) : Take(response);
+    const bool over = round && std::chrono::steady_clock::now() >= until;
+    if (again && over && in_doubt) throw NobodyKnows(Join(addresses_, ", "));
+    if (!again || over) return Take(response);
     if (round) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();
