@@ -1,19 +1,35 @@
 // How tools ask an API that dies while it answers, or that is not there.
+#include "tools/common/api.h"
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "tools/common/api.h"
 
 namespace cigri::tools {
 namespace {
+
+// All of a request: what is left unread when its connection is closed costs the client the answer.
+bool ReadRequest(int fd) {
+  std::string text;
+  for (;;) {
+    char bytes[4096];
+    const auto n = read(fd, bytes, sizeof bytes);
+    if (n <= 0) return false;
+    text.append(bytes, static_cast<std::size_t>(n));
+    const auto end = text.find("\r\n\r\n"), length = text.find("Content-Length: ");
+    const int body = length < end ? std::atoi(text.c_str() + length + 16) : 0;
+    if (end != text.npos && text.size() >= end + 4 + static_cast<std::size_t>(body)) return true;
+  }
+}
 
 // Ends the first connection after the request has come, and answers on the second.
 class DyingApi {
@@ -26,8 +42,7 @@ class DyingApi {
     EXPECT_EQ(listen(socket_, 8), 0);
     thread_ = std::thread([this] {
       for (int fd; (fd = accept(socket_, nullptr, nullptr)) >= 0; close(fd)) {
-        char request[4096];
-        if (read(fd, request, sizeof request) <= 0 || ++asked_ == 1) continue;
+        if (!ReadRequest(fd) || ++asked_ == 1) continue;
         const std::string answer =
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n"
             "{\"n\": 12345";
