@@ -24,6 +24,9 @@ constexpr Limit kAllConnections{"all-connections", 1500, "connections", "each so
 constexpr Limit kThreads{"threads", 4, "requests at work",
                          "each caller; on fewer cores as many as these, but 2",
                          "the next ones wait"};
+constexpr Limit kPace{"pace", 1, "threads, in the mean",
+                      "each caller who has had 100 ms of them, while others ask",
+                      "the next ones wait, each 0.5 s at most"};
 constexpr Limit kStrangerThreads{"stranger-threads", 16, "requests at work",
                                  "all callers without a valid token", "the next ones wait"};
 constexpr Limit kAllThreads{"all-threads", 64, "requests at work", "each socket",
@@ -61,9 +64,9 @@ constexpr Limit kLocalFileMb{"local-file-mb", 1024, "MB", "each file of a job on
                              "SIGXFSZ to the job", "LOCAL_MAX_FILE"};
 
 constexpr Limit kAll[] = {
-    kConnections,   kAllConnections, kThreads,       kStrangerThreads, kAllThreads, kLongPolls,
-    kHeadBytes,     kHeaders,        kRequestTime,   kStrangerTime,    kBodyRate,   kBodyBytes,
-    kStrangerBytes, kFormBytes,      kUploads,       kUploadMb,        kFreeMb,     kJdlBytes,
-    kTasks,         kTestCampaigns,  kSubscriptions, kLocalJobs,       kLocalFileMb};
+    kConnections, kAllConnections, kThreads,       kPace,          kStrangerThreads, kAllThreads,
+    kLongPolls,   kHeadBytes,      kHeaders,       kRequestTime,   kStrangerTime,    kBodyRate,
+    kBodyBytes,   kStrangerBytes,  kFormBytes,     kUploads,       kUploadMb,        kFreeMb,
+    kJdlBytes,    kTasks,          kTestCampaigns, kSubscriptions, kLocalJobs,       kLocalFileMb};
 
 }  // namespace cigri::limits

@@ -13,6 +13,7 @@ namespace cigri::http {
 namespace {
 
 constexpr std::size_t kMostDrained = 1u << 20;
+constexpr std::chrono::milliseconds kForNothing(5);
 constexpr auto kDrainSilence = std::chrono::milliseconds(100);
 constexpr std::uint32_t kWhatComes = EPOLLIN, kOnlyItsEnd = EPOLLRDHUP;
 constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -48,7 +49,7 @@ std::chrono::steady_clock::time_point Deadline(const Connection& c) {
   using Phase = Connection::Phase;
   if (c.phase == Phase::kReady || c.phase == Phase::kServing)
     return std::chrono::steady_clock::time_point::max();
-  return c.phase == Phase::kWaiting ? c.look : c.until;
+  return c.phase == Phase::kWaiting || c.unread ? std::min(c.look, c.until) : c.until;
 }
 
 }  // namespace
@@ -194,6 +195,17 @@ void Poller::Admit(int socket) {
   Move(c, Phase::kReading, kWhatComes);
   SetDeadline(c, c.stranger ? std::min(limits_.stranger_deadline, limits_.request_deadline)
                             : limits_.request_deadline);
+  const auto now = Clock::now(), next = pace_.Next(c.caller, now);
+  if (next <= now) return;
+  c.unread = true;
+  Move(c, Phase::kReading, 0);
+  LookAt(c, next);
+}
+
+// Connections that bring no request take the poller's time, which all wait for.
+void Poller::ChargeForNothing(const Connection& c) {
+  const auto now = Clock::now();
+  pace_.Spends(c.caller, now, now + kForNothing);
 }
 
 // A kept-alive connection or half a request: its loss costs an honest client a fresh connection.
@@ -283,6 +295,7 @@ void Poller::Drain(Connection& c) {
 }
 
 void Poller::Refuse(Connection& c, int status, const std::string& why) {
+  ChargeForNothing(c);
   const std::string text = RefusalText(status, why);
   // A refusal fits into an empty socket buffer; a full one has a client that does not read.
   if (c.channel->Send(text.data(), text.size()) < 0) return Close(c);
@@ -302,10 +315,16 @@ void Poller::Expire() {
     else next_deadline_ = std::min(next_deadline_, Deadline(*c));
   }
   for (Connection* c : late) {
-    if (c->phase == Phase::kWaiting) Look(*c);
-    else Close(*c);
+    if (c->phase == Phase::kWaiting) {
+      Look(*c);
+    } else if (c->unread && now < c->until) {
+      c->unread = false;
+      Move(*c, Phase::kReading, kWhatComes);
+    } else {
+      Close(*c);
+    }
   }
-  Dispatch();
+  GiveTurnsToAll();
 }
 
 void Poller::CloseAllIdle() {
@@ -315,7 +334,7 @@ void Poller::CloseAllIdle() {
     if (c->phase == Phase::kWaiting) ServeNext(*c);
   }
   for (Connection* c : idle) Close(*c);
-  Dispatch();
+  GiveTurnsToAll();
 }
 
 int Poller::MsToNextDeadline() const {
@@ -369,23 +388,40 @@ void Poller::ServeNext(Connection& c) {
     Release(c.charged);
   }
   Move(c, Phase::kReady, 0);
-  if (!c.charged.empty()) {
-    Caller& caller = callers_[c.charged];
-    if (caller.running >= limits_.threads_per_caller) return caller.later.push_back(&c);
-    ++caller.running;
-  }
-  ready_.push_back(&c);
+  pace_.Asks(c.charged, Clock::now());
+  if (c.charged.empty()) return ready_.push_back(&c);
+  callers_[c.charged].later.push_back(&c);
+  GiveTurns(c.charged);
 }
 
-// The next request of the caller gets its turn.
 void Poller::EndTurn(const std::string& caller) {
   if (caller.empty()) return;
+  --callers_[caller].running;
+  GiveTurns(caller);
+}
+
+// The next requests of the caller get their turns, as far as limits and pace let them.
+void Poller::GiveTurns(const std::string& caller) {
   Caller& has = callers_[caller];
-  --has.running;
-  if (has.later.empty()) return Release(caller);
-  ++has.running;
-  ready_.push_back(has.later.front());
-  has.later.pop_front();
+  while (!has.later.empty() && has.running < limits_.threads_per_caller) {
+    const auto now = Clock::now(), next = stopping_ ? now : pace_.Next(caller, now);
+    if (next > now) {
+      next_deadline_ = std::min(next_deadline_, next);
+      return;
+    }
+    ++has.running;
+    ready_.push_back(has.later.front());
+    has.later.pop_front();
+  }
+  Release(caller);
+}
+
+void Poller::GiveTurnsToAll() {
+  std::vector<std::string> queued;
+  for (const auto& [caller, has] : callers_)
+    if (!has.later.empty()) queued.push_back(caller);
+  for (const std::string& caller : queued) GiveTurns(caller);
+  Dispatch();
 }
 
 bool Poller::MayRun(const Connection& c) const {
@@ -437,19 +473,22 @@ bool Poller::ChargeAgain(Connection& c) {
 // Not under mutex_, which the poller has again at once while it has much to do: threads would wait
 // for it, and what they serve would go on counting as at work.
 void Poller::Work(Connection& c) {
+  const auto begin = Clock::now();
   Served served = hooks_.serve(c);
+  const auto end = Clock::now();
   std::lock_guard lock(served_mutex_);
-  served_.emplace_back(&c, std::move(served));
+  served_.push_back({&c, std::move(served), begin, end});
   WakeUp();
 }
 
 void Poller::FinishServed() {
-  std::vector<std::pair<Connection*, Served>> served;
+  std::vector<Done> served;
   {
     std::lock_guard lock(served_mutex_);
     served.swap(served_);
   }
-  for (auto& [c, how] : served) {
+  for (auto& [c, how, begin, end] : served) {
+    pace_.Spends(c->charged, begin, end);
     Count(*c, -1);
     EndTurn(c->charged);
     Finish(*c, how);
@@ -493,6 +532,7 @@ void Poller::Park(Connection& c, std::chrono::milliseconds later) {
 }
 
 void Poller::Close(Connection& c) {
+  if (c.phase == Phase::kReading && c.answered == 0) ChargeForNothing(c);
   if (c.phase == Phase::kWaiting && !c.charged.empty()) {
     --callers_[c.charged].waiting;
     Release(c.charged);

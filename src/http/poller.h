@@ -17,6 +17,7 @@
 #include "http/channel.h"
 #include "http/head.h"
 #include "http/limits.h"
+#include "http/pace.h"
 #include "http/peer.h"
 #include "http/thread_pool.h"
 
@@ -42,8 +43,9 @@ struct Connection {
   std::string caller;   ///< who has the connection, "uid 1000"; "" = trusted
   std::string charged;  ///< who has the request: `caller`, or whom a proxy names
   bool stranger = false;
+  bool unread = false;  ///< reading: what comes is left in the socket until `look`
   std::chrono::steady_clock::time_point since, until;  ///< of the phase, where it has an end
-  std::chrono::steady_clock::time_point look;  ///< waiting: when news are looked for
+  std::chrono::steady_clock::time_point look;  ///< waiting: when news are looked for; see `unread`
   std::uint64_t wakes = 0;                             ///< seen when it was given to a thread
   std::size_t drained = 0;
 };
@@ -91,8 +93,8 @@ class Poller {
   using Phase = Connection::Phase;
   struct Caller {
     int connections = 0, running = 0, waiting = 0;  // running: at work, or the next of ready_
-    std::deque<Connection*> later;                  // beyond what may run
-    bool idle() const { return connections == 0 && running == 0 && waiting == 0; }
+    std::deque<Connection*> later;                  // beyond what may run, or may run yet
+    bool idle() const { return connections == 0 && running == 0 && waiting == 0 && later.empty(); }
   };
 
   void AcceptAll(int listener);
@@ -100,6 +102,7 @@ class Poller {
   bool CloseOldest(const std::string* caller);
   const std::string* Greediest() const;
   void OnEvent(Connection& connection);
+  void ChargeForNothing(const Connection& connection);
   void Read(Connection& connection);
   void Advance(Connection& connection);
   void Drain(Connection& connection);
@@ -115,6 +118,8 @@ class Poller {
   bool MayRun(const Connection& connection) const;
   void Count(const Connection& connection, int change);
   void EndTurn(const std::string& caller);
+  void GiveTurns(const std::string& caller);
+  void GiveTurnsToAll();
   void Dispatch();
   void Work(Connection& connection);
   void FinishServed();
@@ -136,8 +141,14 @@ class Poller {
   Clock::time_point next_deadline_ = Clock::time_point::max();  // none is earlier
   int at_work_ = 0, trusted_at_work_ = 0, strangers_at_work_ = 0;
   std::uint64_t wakes_ = 0;
+  Pace pace_;
+  struct Done {
+    Connection* connection;
+    Served served;
+    Clock::time_point begin, end;
+  };
   std::mutex served_mutex_;
-  std::vector<std::pair<Connection*, Served>> served_;
+  std::vector<Done> served_;
   ThreadPool pool_;
 };
 

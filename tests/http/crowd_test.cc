@@ -23,6 +23,8 @@ namespace {
 
 constexpr char kMallory[] = "127.0.0.2", kHonest[] = "127.0.0.1";
 constexpr char kHello[] = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr char kWorks[] = "GET /works HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::chrono::milliseconds kWork(5);
 constexpr int kCrowd = 200;
 
 // Sockets of a client, closed with it.
@@ -96,6 +98,10 @@ class CrowdTest : public ::testing::Test {
       if (news_) return r.set_content("news", "text/plain");
       AnswerLater(std::chrono::minutes(2), [this] { return ++asked_, !news_; });
     });
+    server_->Get("/works", [this](const httplib::Request& q, httplib::Response&) {
+      std::this_thread::sleep_for(kWork);
+      if (q.remote_addr == kMallory) ++worked_;
+    });
     std::string why;
     ASSERT_TRUE(server_->BindTcp("127.0.0.1", 0, &why)) << why;
     thread_ = std::thread([this] { server_->Serve(); });
@@ -123,7 +129,7 @@ class CrowdTest : public ::testing::Test {
   std::unique_ptr<GuardServer> server_;
   std::thread thread_;
   std::latch free_{1};
-  std::atomic<int> held_{0}, looked_{0}, asked_{0};
+  std::atomic<int> held_{0}, looked_{0}, asked_{0}, worked_{0};
   std::atomic<bool> news_{false};
   Crowd mallory_;
 };
@@ -228,6 +234,41 @@ TEST_F(CrowdTest, StrangersShareSomeThreadsAndLeaveTheOthersToKnownUsers) {
   const std::string alice = "GET /hello HTTP/1.1\r\nX-Token: user alice\r\n\r\n";
   EXPECT_EQ(StatusOf(mallory_.Send(kHonest, port(), alice)), "200");
   EXPECT_EQ(held_, 6) << "of eight that would run";
+}
+
+TEST_F(CrowdTest, WhileOthersAskACallerHasOneThreadsTime) {
+  Start(Patient());
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&](const std::stop_token& stop) {
+      Crowd own;
+      const int s = own.Dial(kMallory, port());
+      while (!stop.stop_requested()) {
+        ::send(s, kWorks, sizeof kWorks - 1, MSG_NOSIGNAL);
+        ASSERT_EQ(StatusOf(s), "200") << "what waits is answered";
+      }
+    });
+  Await(worked_, 1);
+  constexpr int kHonestAsks = 200;
+  Crowd honest;
+  const int s = honest.Dial(kHonest, port());
+  const int before = worked_;
+  for (int i = 0; i < kHonestAsks; ++i) {
+    ::send(s, kWorks, sizeof kWorks - 1, MSG_NOSIGNAL);
+    ASSERT_EQ(StatusOf(s), "200");
+  }
+  // Four times as many without the limit.
+  EXPECT_LT(worked_ - before, 2 * kHonestAsks);
+}
+
+TEST_F(CrowdTest, AStopAnswersWhatWaitsForItsTurn) {
+  Start(Patient());
+  std::vector<int> sockets;
+  for (int i = 0; i < 100; ++i) sockets.push_back(mallory_.Send(kMallory, port(), kWorks));
+  ExpectHonestIsServed();
+  Await(worked_, 40);
+  server_->Stop();
+  for (const int s : sockets) ASSERT_EQ(StatusOf(s), "200");
 }
 
 TEST_F(CrowdTest, LongPollsHoldNoThreadAndAreAnsweredAtTheNews) {
