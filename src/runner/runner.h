@@ -37,10 +37,12 @@ class Runner {
   void Refresh(db::Tx& tx);
   bool HasEnded(const Entry& entry);
   void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
+  void LeaveToAnother(const clusterdb::ClusterRow& row, std::int64_t lease);
 
   clusterdb::DriverFactory make_driver_;
   Clock::duration patience_;
   std::optional<Clock::time_point> failing_since_{};
+  std::map<std::int64_t, std::string> undrivable_{};  // why, by cluster
   std::unique_ptr<Leases> leases_;      // as long as the process
   std::unique_ptr<RelayServer> relay_;  // likewise
   std::unique_ptr<Shared> shared_;

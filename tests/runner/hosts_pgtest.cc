@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "process/spawn.h"
 #include "runner/leases.h"
+#include "secrets/secrets.h"
 #include "tests/cluster/recorded_server.h"
 #include "tests/support/await.h"
 #include "tests/support/rows.h"
@@ -177,6 +178,24 @@ TEST_F(HostsPgTest, ARunnerThatCannotReachItsClustersLeavesThemToOneThatCan) {
   }));
   EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(), 2u) << "nothing is sent twice";
   EXPECT_EQ(LeasesOf(*cut_off), 0) << "it takes none of them again";
+  ExpectConservation(campaign);
+}
+
+// The key of its password is on the other host only: the cluster got nothing as long as the first
+// runner lived.
+TEST_F(HostsPgTest, ARunnerWithoutTheKeyOfAClusterLeavesItToOneThatHasIt) {
+  GivenOars(1);
+  const std::string key = home_ + "/other/secret.key";
+  Sql("UPDATE clusters SET api_auth_type = 'basic', api_username = 'grid', api_password = '" +
+      SecretBox(key).Encrypt("s3cret") + "'");
+  const auto campaign = GivenCampaign({.ntasks = 50, .clusters = 1});
+  const auto without = Start(1);
+  ASSERT_TRUE(AwaitLeases(*without, 1));
+  GivenGrant(campaign, 1, 1);
+  const auto with = Start(1, false, "/other");
+  ASSERT_TRUE(Await([&] { return Sql("NOTIFY cigri_grants"), LeasesOf(*with) == 1; }));
+  EXPECT_TRUE(Await([&] { return Count("live") == 1; }));
+  EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(), 1u);
   ExpectConservation(campaign);
 }
 
