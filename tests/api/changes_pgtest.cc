@@ -606,7 +606,8 @@ TEST_F(ChangesPgTest, AUserHasSoManySubscriptionsAndMayChangeThem) {
   EXPECT_EQ(One("SELECT count(*) || ' ' || max(severity) FILTER (WHERE identity = '7') FROM "
                 "user_notifications WHERE grid_user = 'alice'"),
             "1000 high");
-  for (const auto& item : Ask("oscar", "GET", "/admin/limits").body["items"])
+  const Answer limits = Ask("oscar", "GET", "/admin/limits");
+  for (const auto& item : limits.body.at("items"))
     if (item["name"] == "subscriptions") {
       EXPECT_EQ(item["used_by"], "user alice");
     }

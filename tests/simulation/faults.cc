@@ -57,7 +57,7 @@ const std::vector<std::string>& Faults::Steps() {
       "status: poll",       "status: apply",    "status: requeue",      "status: acknowledge",
       "election: try lock", "election: expire", "election: take over",  "election: raise epoch",
       "election: lease",    "election: renew",  "runner: take cluster", "runner: renew",
-      "plan: write",        "user: ask"};
+      "plan: write",        "user: ask",        "user: submit"};
   return steps;
 }
 

@@ -224,6 +224,12 @@ const std::map<std::string, std::string>& StepsOfStatements() {
       {"RequestKill", "user: ask"},
       {"DrainCluster", "user: ask"},
       {"ResumeCluster", "user: ask"},
+      {"SetCampaign", "user: ask"},
+      {"LeaveClusters", "user: ask"},
+      {"InsertCampaign", "user: submit"},
+      {"InsertSegment", "user: submit"},
+      {"InsertRequestKey", "user: submit"},
+      {"CampaignOfRequestKey", "user: submit"},
       {"InsertGrants", "plan: write"},
       {"ClearGrants", "plan: write"}};
   return steps;

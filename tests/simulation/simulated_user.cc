@@ -1,5 +1,8 @@
 #include "tests/simulation/simulated_user.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/admin/admin.h"
 #include "api/http/router.h"
 #include "api/read/read.h"
@@ -16,6 +19,8 @@ class Requests {
  public:
   Requests(const std::string& conninfo, SimulatedSite& site, const Config& config)
       : site_(site), context_(config, conninfo, 1) {
+    AddSubmitRoutes(router_);
+    AddSettingsRoutes(router_);
     AddControlRoutes(router_);
     AddTaskRoutes(router_);
     AddEventWriteRoutes(router_);
@@ -24,8 +29,9 @@ class Requests {
   }
 
   api::Reply Ask(const std::string& method, const std::string& path, const std::string& flag = "",
-                 const json& body = nullptr) {
+                 const json& body = nullptr, const std::string& key = "") {
     api::Request request;
+    if (!key.empty()) request.headers.emplace("idempotency-key", key);
     request.method = method;
     request.path = path;
     if (!flag.empty()) request.query.emplace(flag, "1");
@@ -45,6 +51,16 @@ class Requests {
   void Cancel(const std::string& campaign) { Ask("DELETE", campaign); }
   void Retry(const std::string& campaign) {
     Ask("POST", campaign + "/retry", "", {{"failed", true}});
+  }
+  void Send(Order& order) {
+    const auto reply = Ask("POST", order.path, "", order.body, order.key);
+    if (reply.status < 300)
+      order.campaign = reply.json.at("id");
+    else if (reply.status < 500)
+      site_.AddViolation("an order is refused: " + reply.json.dump());
+  }
+  void SetClusters(const std::string& campaign, const std::string& clusters) {
+    Ask("PATCH", campaign, "", {{"set", {{"clusters", clusters}}}});
   }
   // One that may have ended meanwhile.
   void EndAJob(const std::string& campaign) {
@@ -71,15 +87,53 @@ class Requests {
   api::Router router_;
 };
 
+std::string PathOf(std::int64_t campaign) { return "/campaigns/" + std::to_string(campaign); }
+
+// Few, since each campaign must end within the run.
+constexpr std::size_t kMostOrders = 4;
+
+// A campaign, or one task more for one that there is.
+Order NewOrder(const Orders& orders) {
+  Order order{.key = "order-" + std::to_string(orders.all.size())};
+  const auto tasks = orders.Tasks();
+  if (!tasks.empty() && world::Chance(60)) {
+    order.path = PathOf(std::next(tasks.begin(), world::Random(tasks.size()))->first) + "/jobs";
+    order.body = {"one more"};
+    order.tasks = 1;
+    return order;
+  }
+  order.path = "/campaigns";
+  order.body = {
+      {"name", order.key},
+      {"params", {"a", "b"}},
+      {"max_tries", 1000},
+      {"clusters", {{"c1", {{"exec_file", "./job.sh"}}}, {"c2", {{"exec_file", "./job.sh"}}}}}};
+  order.tasks = 2;
+  return order;
+}
+
 }  // namespace
 
+std::map<std::int64_t, int> Orders::Tasks() const {
+  std::map<std::int64_t, int> tasks;
+  for (const auto& order : all)
+    if (order.campaign != 0) tasks[order.campaign] += order.tasks;
+  return tasks;
+}
+
+bool Orders::Answered() const {
+  return std::all_of(all.begin(), all.end(),
+                     [](const Order& order) { return order.campaign != 0; });
+}
+
 SimulatedUser::SimulatedUser(std::string conninfo, SimulatedSite& site, const Config& config,
-                             std::int64_t campaign, std::int64_t given_up)
+                             std::int64_t campaign, std::int64_t given_up, Orders& orders)
     : conninfo_(std::move(conninfo)),
       site_(site),
       config_(config),
       campaign_(campaign),
       given_up_(given_up),
+      orders_(orders),
       process_(world::NewProcess("user")) {
   const world::Enter enter(process_);
   thread_ = std::thread([this] { Main(); });
@@ -92,33 +146,44 @@ SimulatedUser::~SimulatedUser() {
 
 void SimulatedUser::Main() {
   Requests requests(conninfo_, site_, config_);
-  const auto path = [](std::int64_t campaign) { return "/campaigns/" + std::to_string(campaign); };
   while (!world::IsDead(process_)) {
     const bool calm = Faults::OfProcess().calm();
     world::SleepFor(std::chrono::milliseconds(calm ? 1000 : 300 + world::Random(3000)));
-    const auto campaign = path(world::Chance(50) ? campaign_ : given_up_);
+    std::vector<std::int64_t> campaigns{campaign_, given_up_}, ordered;
+    for (const auto& [id, tasks] : orders_.Tasks()) campaigns.push_back(id), ordered.push_back(id);
+    const auto campaign = PathOf(campaigns[world::Random(campaigns.size())]);
     const std::string cluster = world::Chance(50) ? "c1" : "c2";
+    const auto unanswered = std::find_if(orders_.all.begin(), orders_.all.end(),
+                                         [](const Order& order) { return order.campaign == 0; });
     const auto dice = calm ? 0 : world::Random(100);
     if (calm) {
       for (const char* each : {"c1", "c2"}) requests.EndDrain(each);
-      for (const auto id : {campaign_, given_up_}) {
-        requests.Resume(path(id));
-        requests.Retry(path(id));
+      if (unanswered != orders_.all.end()) requests.Send(*unanswered);
+      for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
+      for (const auto id : campaigns) {
+        requests.Resume(PathOf(id));
+        requests.Retry(PathOf(id));
       }
-    } else if (dice < 20) {
+    } else if (dice < 15) {
       requests.Pause(campaign);
-    } else if (dice < 45) {
+    } else if (dice < 35) {
       requests.Resume(campaign);
-    } else if (dice < 60) {
+    } else if (dice < 50) {
       requests.EndAJob(campaign);
-    } else if (dice < 70) {
+    } else if (dice < 60) {
       requests.Retry(campaign);
-    } else if (dice < 75) {
-      requests.Cancel(path(given_up_));
-    } else if (dice < 85) {
+    } else if (dice < 64) {
+      requests.Cancel(PathOf(given_up_));
+    } else if (dice < 72) {
       requests.Drain(cluster, world::Chance(50));
-    } else {
+    } else if (dice < 80) {
       requests.EndDrain(cluster);
+    } else if (dice < 86 && !ordered.empty()) {
+      requests.SetClusters(PathOf(ordered[world::Random(ordered.size())]), cluster);
+    } else if (unanswered != orders_.all.end()) {
+      requests.Send(*unanswered);
+    } else if (orders_.all.size() < kMostOrders) {
+      requests.Send(orders_.all.emplace_back(NewOrder(orders_)));
     }
   }
   ended_ = true;

@@ -1,20 +1,42 @@
 // A user of the grid who is its operator, too: requests through the API's own routes, by the seed.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/config.h"
 #include "tests/simulation/simulated_site.h"
 
 namespace cigri::test {
 
+/// What is to be carried out once, whatever becomes of its answers: a campaign, or tasks for one.
+struct Order {
+  std::string path, key;  ///< Idempotency-Key
+  nlohmann::json body;
+  int tasks = 0;
+  std::int64_t campaign = 0;  ///< of the answer; 0: none has come yet
+};
+
+/// What a user has asked for, also before its process was killed.
+class Orders {
+ public:
+  std::vector<Order> all;
+  /// Tasks of each campaign that the answers name.
+  std::map<std::int64_t, int> Tasks() const;
+  bool Answered() const;
+};
+
 /// A process of the world (scheduler.h) with sessions of its own, as the API's.
 class SimulatedUser {
  public:
-  /// Ends jobs, pauses, resumes and retries both campaigns, empties clusters; cancels `given_up`.
+  /// Ends jobs, pauses, resumes and retries both campaigns, empties clusters; cancels `given_up`;
+  /// submits others, gives them more tasks and other clusters. An order without an answer is
+  /// repeated, at the latest when the world is calm.
   SimulatedUser(std::string conninfo, SimulatedSite& site, const Config& config,
-                std::int64_t campaign, std::int64_t given_up);
+                std::int64_t campaign, std::int64_t given_up, Orders& orders);
   /// Its process is killed.
   ~SimulatedUser();
   bool ended() const { return ended_; }
@@ -25,6 +47,7 @@ class SimulatedUser {
   SimulatedSite& site_;
   const Config& config_;
   const std::int64_t campaign_, given_up_;
+  Orders& orders_;
   bool ended_ = false;
   const int process_;
   std::thread thread_;

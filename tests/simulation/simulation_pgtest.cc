@@ -38,6 +38,7 @@ class SimulationPgTest : public test::RowsTest {
     RowsTest::SetUp();
     GivenClusters(kClusters);
     Sql("UPDATE clusters SET min_cycle_s = 2, change_feed = id = 2");
+    Sql("DELETE FROM admission_rules");  // they are processes, and of no world
     config_.Set("SEND_WINDOW", "4");
     KeepRows();
   }
@@ -91,6 +92,9 @@ class SimulationPgTest : public test::RowsTest {
       return Count("done WHERE counted AND campaign_id = " + std::to_string(id));
     };
     if (site.Successes(campaign).size() != kTasks || counted(campaign) != kTasks) return false;
+    if (!orders_.Answered()) return false;
+    for (const auto& [ordered, tasks] : orders_.Tasks())
+      if (counted(ordered) != tasks) return false;
     const auto id = std::to_string(given_up);
     return given_up == 0 || counted(given_up) == kGivenUpTasks ||
            (Count("campaigns WHERE state = 'cancelled' AND id = " + id) == 1 &&
@@ -101,7 +105,8 @@ class SimulationPgTest : public test::RowsTest {
     KeepAlmighties(site);
     if (given_up == 0 || (user_ && !user_->ended())) return;
     user_.reset();
-    user_ = std::make_unique<test::SimulatedUser>(conninfo(), site, config_, campaign, given_up);
+    user_ = std::make_unique<test::SimulatedUser>(conninfo(), site, config_, campaign, given_up,
+                                                  orders_);
   }
   void KeepAlmighties(test::SimulatedSite& site) {
     for (std::size_t i = 0; i < almighties_.size(); ++i) {
@@ -110,6 +115,19 @@ class SimulationPgTest : public test::RowsTest {
       almighty.reset();
       almighty = std::make_unique<test::SimulatedAlmighty>("almighty" + std::to_string(i + 1),
                                                            conninfo(), site, config_);
+    }
+  }
+
+  // What was ordered is there once, however often it was sent.
+  void ExpectOrders(test::SimulatedSite& site) {
+    const auto campaigns = orders_.Tasks();
+    EXPECT_EQ(Count("campaigns WHERE name LIKE 'order%'"), static_cast<int>(campaigns.size()));
+    for (const auto& [id, tasks] : campaigns) {
+      const auto successes = site.Successes(id);
+      EXPECT_EQ(successes.size(), static_cast<std::size_t>(tasks)) << "campaign " << id;
+      for (const auto& [task, n] : successes)
+        EXPECT_EQ(n, 1) << "task " << task << " of campaign " << id;
+      ExpectConservation(id);
     }
   }
 
@@ -123,6 +141,7 @@ class SimulationPgTest : public test::RowsTest {
     sessions::BeginRun();
     auto& faults = Faults::OfProcess();
     faults.BeginRun(seed);
+    orders_ = {};
     SimulatedSite site(world::Chance(50));
     const auto campaign =
         GivenCampaign({.ntasks = kTasks, .max_tries = 1000, .clusters = kClusters});
@@ -154,6 +173,7 @@ class SimulationPgTest : public test::RowsTest {
     for (const auto& [task, n] : site.Successes(given_up))
       EXPECT_EQ(n, 1) << "task " << task << " of the other campaign";
     EXPECT_EQ(site.Live(given_up), 0) << "a job of a campaign that is over";
+    ExpectOrders(site);
     if (given_up != 0) ExpectConservation(given_up);
     EXPECT_EQ(sessions::StaleWrites(), 0) << "written under an epoch that was over";
     ExpectConservation(campaign);
@@ -168,6 +188,7 @@ class SimulationPgTest : public test::RowsTest {
 
   std::vector<std::unique_ptr<test::SimulatedAlmighty>> almighties_{2};
   std::unique_ptr<test::SimulatedUser> user_;
+  test::Orders orders_;
   std::string restore_;
   std::int64_t longest_s_ = 0;
   Config config_;

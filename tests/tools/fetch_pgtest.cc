@@ -136,7 +136,9 @@ TEST_F(FetchPgTest, AKilledFetchLeavesWholeFilesAndGoesOn) {
           Folder().c_str(), nullptr);
     _exit(127);
   }
-  while (!fs::exists(Folder() + "/0/40.p40.out")) std::this_thread::yield();
+  const auto begun = [&] { return fs::exists(Folder() + "/0/40.p40.out"); };
+  while (!begun() && waitpid(pid, nullptr, WNOHANG) == 0) std::this_thread::yield();
+  ASSERT_TRUE(begun()) << "it has ended";
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
   std::size_t whole = 0;
