@@ -204,9 +204,9 @@ inline constexpr EventCode kEventCodes[] = {
     {"MANUAL_EVENT", "job", "operator", "an operator marked this job (gridevents --mark-job-event)",
      "ask the operator; gridevents -e E -f"},
     // what happened, for the record
-    {"PAUSED", "log", "api, updator", "the campaign was paused", "griddel -r N resumes it"},
-    {"RESUMED", "log", "api, updator", "the campaign was resumed", "nothing"},
-    {"CANCELLED", "log", "api, updator", "the campaign was cancelled; its jobs are being killed",
+    {"PAUSED", "log", "api", "the campaign was paused", "griddel -r N resumes it"},
+    {"RESUMED", "log", "api", "the campaign was resumed", "nothing"},
+    {"CANCELLED", "log", "api", "the campaign was cancelled; its jobs are being killed",
      "nothing"},
     {"FINISHED_CAMPAIGN", "notify", "updator", "every task of the campaign has ended",
      "gridstat -c N"},

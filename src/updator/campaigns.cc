@@ -15,23 +15,11 @@ db::Event CampaignEvent(const std::string& code, std::int64_t campaign,
   return event;
 }
 
-// An event that is closed from the beginning: it is only to be read.
-void Log(Store& store, const std::string& code, std::int64_t campaign, const std::string& message) {
-  auto event = CampaignEvent(code, campaign, message);
-  event.cls = "log";
-  event.closed_by = "updator";
-  store.Raise(event);
-}
-
+// The API has logged who wanted it.
 bool ApplyWanted(Store& store) {
   const auto rows = store.ApplyWantedStates();
-  for (const auto& row : rows) {
-    const std::string code = row.state == "cancelled" ? "CANCELLED"
-                             : row.state == "paused"  ? "PAUSED"
-                                                      : "RESUMED";
-    Log(store, code, row.id, "campaign " + std::to_string(row.id) + " is " + row.state);
+  for (const auto& row : rows)
     if (row.state == "cancelled") store.CloseEvents({.campaign_id = row.id});
-  }
   return !rows.empty();
 }
 

@@ -671,6 +671,7 @@ TEST_F(StatusUpdatesPgTest, ATaskThatIsAddedAtTheEndIsNotLostAndACancelledCampai
   Sql("UPDATE campaigns SET wanted = 'cancelled'");
   Update({});
   EXPECT_EQ(State(campaign), "cancelled");
+  EXPECT_EQ(Count("events WHERE class = 'log'"), 0) << "the API has logged who wanted it";
 }
 
 TEST_F(StatusUpdatesPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) {
