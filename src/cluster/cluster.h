@@ -66,6 +66,7 @@ struct ClusterConfig {
   std::chrono::milliseconds call_timeout{25000};
   Relay relay;           ///< of a local cluster of another host; none: it is called from here
   OtherHost other_host;  ///< of a remote kind
+  std::string no_password;  ///< why `auth_password` is not known: no call can be made from here
   std::shared_ptr<CallLimiter> limiter;  ///< of a remote kind; none: nothing is limited or counted
 };
 

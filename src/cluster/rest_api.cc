@@ -168,6 +168,12 @@ http::Response RestApi::Limited(CallLimiter::Clock::time_point until,
 
 http::Response RestApi::SendFromHere(const RelayedCall& call,
                                      const http::Client::Headers& headers) {
+  if (!config_.no_password.empty()) {
+    http::Response response;
+    response.outcome = http::Outcome::kNotSent;
+    response.error = config_.no_password;
+    return response;
+  }
   if (call.method == "GET") return client_.Get(call.path, headers);
   if (call.method == "DELETE") return client_.Delete(call.path, headers);
   // A kept connection that the server closes meanwhile would leave every such POST in doubt.
@@ -181,7 +187,7 @@ http::Response RestApi::Relayed(const RelayedCall& call) {
 
 http::Response RestApi::Call(const std::string& method, const std::string& path,
                              const std::string& body, const std::string& user) {
-  const auto headers = Headers(user);
+  const auto headers = config_.no_password.empty() ? Headers(user) : http::Client::Headers();
   return Limited(CallLimiter::Clock::now() + config_.call_timeout, [&] {
     const RelayedCall call{method, path, body, config_.call_timeout, user};
     return route_.Send(call, [&] { return SendFromHere(call, headers); });

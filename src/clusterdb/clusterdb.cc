@@ -10,6 +10,7 @@
 #include "clusterdb/relay.h"
 #include "clusterdb/user_tokens.h"
 #include "core/config.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "secrets/secrets.h"
 
@@ -104,8 +105,15 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
                                              Caller caller) {
   auto config = row.config;
   const auto key_file = SecretKeyFile(Config::Load());
-  if (SecretBox::IsEncrypted(config.auth_password))
-    config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
+  if (SecretBox::IsEncrypted(config.auth_password)) {
+    try {
+      config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
+    } catch (const Fatal& e) {
+      // A host that has the key may serve it, and make our calls.
+      if (caller == Caller::kRunner || conninfo.empty()) throw;
+      config.no_password = e.what();
+    }
+  }
   if (!conninfo.empty() && !row.home.empty() && !StartsWith(row.home, HostName() + ":"))
     config.relay = RelayToHome(row.config.id, conninfo);
   if (conninfo.empty() || Dedicated(config.kind)) return cluster::MakeCluster(config);

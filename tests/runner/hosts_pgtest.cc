@@ -216,22 +216,24 @@ class CutOffLeaderPgTest : public HostsPgTest {
     HostsPgTest::TearDown();
   }
   // Kills a job on the cluster; why it could not, or "".
-  std::string Kill() {
-    return std::async(std::launch::async, [this] {
-             EXPECT_EQ(unshare(CLONE_NEWNET), 0);
-             db::Connection session(conninfo(), "updator");
-             db::Tx tx(session);
-             const auto row = clusterdb::LoadClusters(tx).at(0);
-             tx.Commit();
-             auto job = test::RefOf("84", "cigri.1.x");
-             job.cluster_user = "ann";
-             try {
-               clusterdb::MakeDriver(row, conninfo(), clusterdb::Caller::kUpdator)->Kill({job});
-               return std::string();
-             } catch (const std::exception& e) {
-               return std::string(e.what());
-             }
-           })
+  std::string Kill(bool cut_off = true) {
+    return std::async(
+               std::launch::async,
+               [this, cut_off] {
+                 EXPECT_EQ(unshare(cut_off ? CLONE_NEWNET : 0), 0);
+                 db::Connection session(conninfo(), "updator");
+                 db::Tx tx(session);
+                 const auto row = clusterdb::LoadClusters(tx).at(0);
+                 tx.Commit();
+                 auto job = test::RefOf("84", "cigri.1.x");
+                 job.cluster_user = "ann";
+                 try {
+                   clusterdb::MakeDriver(row, conninfo(), clusterdb::Caller::kUpdator)->Kill({job});
+                   return std::string();
+                 } catch (const std::exception& e) {
+                   return std::string(e.what());
+                 }
+               })
         .get();
   }
   void GivenFailing(const std::string& since) {
@@ -255,6 +257,19 @@ TEST_F(CutOffLeaderPgTest, CallsThroughTheRunnerOfAnotherHostThatHasTheCluster) 
   EXPECT_EQ(Kill(), "");
   EXPECT_EQ(Count("unreachable_clusters AS u JOIN living_runners AS r ON r.id = u.runner_id "
                   "WHERE r.pid = " + std::to_string(mine->pid())), 1);
+}
+
+// Its driver could not be made there: while this host led, the cluster got nothing.
+TEST_F(CutOffLeaderPgTest, CallsThroughTheRunnerThatHasTheKeyOfACluster) {
+  Sql("UPDATE clusters SET api_auth_type = 'basic', api_username = 'grid', api_password = '" +
+      SecretBox(home_ + "/other/secret.key").Encrypt("s3cret") + "'");
+  EXPECT_NE(Kill(false).find("there is no key file " + home_ + "/secret.key"), std::string::npos);
+  const auto other = Start(8, false, "/other");
+  ASSERT_TRUE(AwaitLeases(*other, 1));
+  EXPECT_EQ(Kill(false), "");
+  const auto calls = server_.Asked("DELETE", "/jobs/84.json");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].Header("Authorization"), "Basic Z3JpZDpzM2NyZXQ=");
 }
 
 TEST_F(CutOffLeaderPgTest, AClusterGoesToTheRunnerThatReachesIt) {
