@@ -346,7 +346,7 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   EXPECT_EQ(say(0), "it is done on alpha -> ");
   EXPECT_EQ(say(1),
             "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
-            "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
+            "counts as a try; it is not tried again -> gridsub --retry-failed 1 runs the "
             "failures again");
   Sql("UPDATE done SET exit_class = 'our_kill', code = 'USER_FRAG', wait_status = 15 WHERE idx = "
       "1");

@@ -48,8 +48,7 @@ Explanation OfAttempt(const Attempt& a, const std::string& campaign) {
   if (a.needs_attention) {
     explanation.message += a.code == "USER_FRAG"
                                ? "; somebody asked for it (griddel -j): its task waits for its user"
-                           : a.exit_class == "program" ? "; its tries are spent"
-                                                       : "; its budget of such ends is spent";
+                               : "; it is not tried again";
     explanation.action = "gridsub --retry-failed " + campaign + " runs the failures again";
     if (a.code == "WALLTIME")
       explanation.action = "more time first: gridsub -c " + campaign +
