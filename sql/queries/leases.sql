@@ -72,19 +72,6 @@ WHERE l.cluster_id = $1 AND s.failing_since < now() - interval '30 seconds'
             WHERE u.cluster_id = $1 AND u.runner_id = o.id AND u.until > now()))
 ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
 
--- name: MarkUndrivable
--- The runner that has cluster $1 in epoch $2 can make no driver of it, for want of the key of its
--- password: if there is another runner that may, that one is to have it for an hour.
-INSERT INTO unreachable_clusters (cluster_id, runner_id, until)
-SELECT l.cluster_id, l.runner_id, now() + interval '1 hour'
-FROM cluster_leases AS l
-WHERE l.cluster_id = $1 AND l.epoch = $2 AND EXISTS (
-    SELECT FROM living_runners AS o
-    WHERE o.id <> l.runner_id AND NOT EXISTS (
-        SELECT FROM unreachable_clusters AS u
-        WHERE u.cluster_id = $1 AND u.runner_id = o.id AND u.until > now()))
-ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
-
 -- name: MarkUnreachable
 -- The runner that has cluster $1 in epoch $2 cannot reach it, and the leader's polls do: another
 -- one is to have it for an hour.
@@ -103,6 +90,19 @@ FROM clusters AS c JOIN living_runners AS r ON r.home = $2
 WHERE c.id = $1
 ON CONFLICT (cluster_id, runner_id) DO UPDATE
 SET until = greatest(unreachable_clusters.until, excluded.until);
+
+-- name: MarkWithoutDriver
+-- The runner that has cluster $1 in epoch $2 can make no driver of it, for want of the key of its
+-- password: if there is another runner that may, that one is to have it for an hour.
+INSERT INTO unreachable_clusters (cluster_id, runner_id, until)
+SELECT l.cluster_id, l.runner_id, now() + interval '1 hour'
+FROM cluster_leases AS l
+WHERE l.cluster_id = $1 AND l.epoch = $2 AND EXISTS (
+    SELECT FROM living_runners AS o
+    WHERE o.id <> l.runner_id AND NOT EXISTS (
+        SELECT FROM unreachable_clusters AS u
+        WHERE u.cluster_id = $1 AND u.runner_id = o.id AND u.until > now()))
+ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
 
 -- name: NotifyGrants
 -- Wakes the runners.

@@ -467,6 +467,7 @@ bool Poller::ChargeAgain(Connection& c) {
   ++callers_[c.charged].running;
   EndTurn(before);
   Dispatch();
+  WakeUp();  // a turn that is to come later has moved its next deadline
   return true;
 }
 

@@ -128,10 +128,10 @@ void Runner::StartThread(const clusterdb::ClusterRow& row, std::int64_t lease) {
     entry.runner = std::make_unique<ClusterRunner>(row, lease, *shared_);
     entry.fingerprint = row.fingerprint;
     entry.lease = lease;
-    undrivable_.erase(row.config.id);
+    without_driver_.erase(row.config.id);
   } catch (const std::exception& e) {
     runners_.erase(row.config.id);
-    if (std::exchange(undrivable_[row.config.id], e.what()) != e.what())
+    if (std::exchange(without_driver_[row.config.id], e.what()) != e.what())
       log::error("[{}] has no driver: {}", row.config.name, e.what());
     LeaveToAnother(row, lease);
   }
@@ -141,7 +141,7 @@ void Runner::StartThread(const clusterdb::ClusterRow& row, std::int64_t lease) {
 void Runner::LeaveToAnother(const clusterdb::ClusterRow& row, std::int64_t lease) {
   auto session = shared_->pool.Get();
   db::Tx tx(*session, db::Tx::Sync::kOff);
-  const bool left = tx.Exec(sql::kMarkUndrivable, row.config.id, lease) > 0;
+  const bool left = tx.Exec(sql::kMarkWithoutDriver, row.config.id, lease) > 0;
   tx.Commit();
   if (left) log::warn("[{}] goes to another runner, which may have a driver", row.config.name);
 }

@@ -42,7 +42,7 @@ class Runner {
   clusterdb::DriverFactory make_driver_;
   Clock::duration patience_;
   std::optional<Clock::time_point> failing_since_{};
-  std::map<std::int64_t, std::string> undrivable_{};  // why, by cluster
+  std::map<std::int64_t, std::string> without_driver_{};  // why, by cluster
   std::unique_ptr<Leases> leases_;      // as long as the process
   std::unique_ptr<RelayServer> relay_;  // likewise
   std::unique_ptr<Shared> shared_;

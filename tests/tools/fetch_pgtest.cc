@@ -137,7 +137,10 @@ TEST_F(FetchPgTest, AKilledFetchLeavesWholeFilesAndGoesOn) {
     _exit(127);
   }
   const auto begun = [&] { return fs::exists(Folder() + "/0/40.p40.out"); };
-  while (!begun() && waitpid(pid, nullptr, WNOHANG) == 0) std::this_thread::yield();
+  siginfo_t ended{};
+  while (!begun() && ended.si_pid == 0 &&
+         waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0)
+    std::this_thread::yield();
   ASSERT_TRUE(begun()) << "it has ended";
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
