@@ -146,15 +146,6 @@ double NeedOf(const CampaignAllocation& c) {
   return c.running_slots > 0 ? c.running_seconds / c.running_slots : 0;
 }
 
-// A thousand campaigns on a hundred clusters fit into no cache: their rows come from memory while
-// those of the campaign before are looked at.
-void Prefetch(const std::vector<Placement>& rows) {
-  constexpr std::size_t kLine = 64;
-  const char* begin = reinterpret_cast<const char*>(rows.data());
-  for (std::size_t at = 0; at < rows.size() * sizeof(Placement); at += kLine)
-    __builtin_prefetch(begin + at);
-}
-
 // FAIR-22: what the quality of service of its class adds to its weight.
 double QosFactor(const Campaign& c, const PolicyConfig& config) {
   if (config.qos_weight <= 0) return 1;
@@ -289,7 +280,7 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
     entry.block = BlockOf(c, entry.weight, config, now);
     entry.in_play = entry.block == Code::kNone;
     std::fill(by_cluster.begin(), by_cluster.end(), nullptr);
-    if (i + 1 < campaigns.size()) Prefetch(campaigns[i + 1].row->placements);
+    const auto& next = campaigns[std::min(i + 1, campaigns.size() - 1)].row->placements;
     for (const auto& placement : c.placements) {
       if (const int place = places.Of(placement.cluster); place >= 0)
         by_cluster[place] = &placement;
@@ -308,6 +299,8 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
       placement.row = by_cluster[k];
       placement.campaign = static_cast<int>(i);
       placement.cluster = k;
+      const auto n = placements.size() - 1 - static_cast<std::size_t>(entry.placements_begin);
+      if (n < next.size()) Prefetch(next[n]);
       OpenPlacement(placement, carried);
       if (placement.block == Code::kNone) ++entry.open_placements;
       affinities = affinities || placement.row->affinity > 0;

@@ -107,6 +107,15 @@ struct PlacementAllocation {
 
 static_assert(sizeof(PlacementAllocation) <= 64);
 
+/// A thousand campaigns on a hundred clusters fit into no cache: a row is brought from memory while
+/// those before it are looked at. Inlined, for g++ leaves out the call of a function that does
+/// nothing else.
+[[gnu::always_inline]] inline void Prefetch(const Placement& row) {
+  constexpr std::size_t kLine = 64;
+  const char* begin = reinterpret_cast<const char*>(&row);
+  for (std::size_t at = 0; at < sizeof row; at += kLine) __builtin_prefetch(begin + at);
+}
+
 struct CampaignAllocation {
   const Campaign* row = nullptr;
   const CampaignScheduler* scheduler = nullptr;
@@ -173,6 +182,12 @@ class AllocationState {
   bool affinities = false;       ///< some placement is affine (users_priority)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 
+  /// Call with each placement in turn whose rows are looked at: brings that of one to come.
+  [[gnu::always_inline]] void PrefetchAfter(int l) const {
+    constexpr std::size_t kAhead = 8;
+    if (const std::size_t at = static_cast<std::size_t>(l) + kAhead; at < placements.size())
+      Prefetch(*placements[at].row);
+  }
   /// What placement `l` can be given now. `code` says what binds.
   Room RoomOf(int l) const;
   /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;

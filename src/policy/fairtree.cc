@@ -11,7 +11,6 @@ namespace cigri::policy {
 namespace {
 
 struct Node {
-  std::string name{};
   double share = 1;
   double usage = 0;
   double ahead = 0;  // half of the job it would get now
@@ -35,8 +34,7 @@ class Tree {
 
   void AddLeaf(int campaign, int leaf) {
     const CampaignAllocation& c = alloc_.campaigns[campaign];
-    const int user = UserNode(c);
-    const int node = Child(user, std::to_string(c.row->id), c.weight);
+    const int node = Add(UserNode(c), c.weight);
     nodes_[node].usage = nodes_[node].had = usage_summary_.decayed[campaign];
     nodes_[node].leaf = leaf;
     // Without the half, who is due is served at the threshold and always ends above its share:
@@ -77,11 +75,14 @@ class Tree {
  private:
   int Child(int parent, const std::string& name, double share) {
     const auto [it, fresh] = index_.try_emplace({parent, name}, static_cast<int>(nodes_.size()));
-    if (fresh) {
-      nodes_.push_back({.name = name, .share = share, .parent = parent});
-      nodes_[parent].children.push_back(it->second);
-    }
+    if (fresh) Add(parent, share);
     return it->second;
+  }
+
+  int Add(int parent, double share) {
+    nodes_.push_back({.share = share, .parent = parent});
+    nodes_[parent].children.push_back(static_cast<int>(nodes_.size()) - 1);
+    return nodes_[parent].children.back();
   }
 
   // Validation refuses cycles; a tree deeper than this is one.

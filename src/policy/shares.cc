@@ -6,22 +6,29 @@
 
 namespace cigri::policy {
 
+// Who wants less than its part at the present level gets it all, which raises the level for those
+// left: a few turns, in place of a sort of all. Only wants made for it would need many turns;
+// sorted by want a weight, one is enough.
 std::vector<double> WaterFill(double total, const std::vector<double>& weights,
                               const std::vector<double>& caps) {
-  std::vector<std::size_t> order;  // without weight nothing is due, and 0 / 0 has no place in it
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    if (weights[i] > 0) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return caps[a] * weights[b] < caps[b] * weights[a] ||
-           (caps[a] * weights[b] == caps[b] * weights[a] && a < b);
-  });
-  double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  constexpr int kTurns = 16;
   std::vector<double> ideal(weights.size(), 0);
-  for (const auto i : order) {
-    ideal[i] = sum > 0 ? std::min(caps[i], total * weights[i] / sum) : 0;
-    total = std::max(0.0, total - ideal[i]);
+  std::vector<std::size_t> left;  // without weight nothing is due
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] > 0) left.push_back(i);
+  double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto filled = [&](std::size_t i) {
+    if (sum <= 0 || caps[i] * sum > total * weights[i]) return false;
+    ideal[i] = caps[i];
+    total = std::max(0.0, total - caps[i]);
     sum -= weights[i];
-  }
+    return true;
+  };
+  for (int turn = 1; std::erase_if(left, filled) > 0; ++turn)
+    if (turn == kTurns)
+      std::sort(left.begin(), left.end(),
+                [&](auto a, auto b) { return caps[a] * weights[b] < caps[b] * weights[a]; });
+  for (const auto i : left) ideal[i] = sum > 0 ? total * weights[i] / sum : 0;
   return ideal;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "policy/explain/terms.h"
@@ -335,6 +337,29 @@ TEST(T36, OnlyTheNormalisedPolicyHoldsSharesUnderSteadyLoad) {
   EXPECT_NEAR(TwoOwners(PolicyKind::kFairshareSimple).Jill(400), .584, .01);
   EXPECT_NEAR(TwoOwners(PolicyKind::kFairshareSimple, true).Jill(400), .438, .01);
   EXPECT_NEAR(TwoOwners(PolicyKind::kFairshare).Jill(400), .75, .0075);
+}
+
+// What fills one raises the level of the next only: each turn fills few, and most are in no order.
+TEST(WaterFill, WantsMadeForManyTurnsAreFilledToOneLevel) {
+  constexpr int kMembers = 1000;
+  Numbers weights, caps;
+  for (int i = 0; i < kMembers; ++i) {
+    weights.push_back(1 + i % 7);
+    caps.push_back(weights.back() * std::pow(1.05, (i * 7919) % kMembers));
+  }
+  const double total = 0.5 * std::accumulate(caps.begin(), caps.end(), 0.0);
+  const auto filled = WaterFill(total, weights, caps);
+  EXPECT_NEAR(std::accumulate(filled.begin(), filled.end(), 0.0) / total, 1, 1e-9);
+  double level = 0;  // of those who get less than they want
+  for (int i = 0; i < kMembers; ++i)
+    if (filled[i] < caps[i]) level = filled[i] / weights[i];
+  ASSERT_GT(level, 0);
+  for (int i = 0; i < kMembers; ++i)
+    EXPECT_NEAR(filled[i] / std::min(caps[i], level * weights[i]), 1, 1e-9) << i;
+}
+
+TEST(WaterFill, AWeightThatIsLostBesideAGreatOneIsDueNothing) {
+  EXPECT_EQ(WaterFill(10, {1e20, 1}, {1, 100}), (Numbers{1, 0}));
 }
 
 TEST(WaterFill, NobodyGetsMoreThanItsCapAndTheRestGoesToTheOthers) {

@@ -60,10 +60,17 @@ struct ClaimDraw {
   bool binds = false;                    ///< it leaves less than its cluster could take
 };
 
+/// Of a draw from a limit of one cluster, what is needed for each group of claims that it is in.
+struct OnCluster {
+  int limit = 0, placements = 0;
+  double slots = 0;
+};
+
 /// The draws of a claim, made once: limits of many clusters have many claims in common.
 struct ClaimDraws {
   int campaigns = 0;
   std::vector<ClaimDraw> draws{};
+  std::vector<OnCluster> on_clusters{};
   std::vector<int> placements{};  ///< by cluster
 };
 
@@ -91,7 +98,18 @@ ClaimDraws DrawsOf(const AllocationState& alloc, const Claim& claim) {
     });
     ++of.campaigns;
   }
+  for (const ClaimDraw& draw : of.draws)
+    if (draw.cluster != kEverywhere)
+      of.on_clusters.push_back({draw.limit, draw.placements, draw.slots});
   return of;
+}
+
+// The cluster on which a limit counts, by limit.
+std::vector<int> ClustersOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws) {
+  std::vector<int> clusters(alloc.meters.size() + alloc.classes.size() + 1, kEverywhere);
+  for (const auto& claim : draws)
+    for (const ClaimDraw& draw : claim.draws) clusters[draw.limit] = draw.cluster;
+  return clusters;
 }
 
 /// Claims all of whose waiting jobs draw from one limit.
@@ -132,27 +150,23 @@ std::vector<Group> GroupsOf(const std::vector<Claim>& claims,
 
 // What claims with limits on clusters can have together now: one binds where all draw from it.
 double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
-               const Group& group) {
-  struct Limit {
-    int cluster = kEverywhere, placements = 0;
-    double slots = 0;
-  };
-  std::vector<Limit> limits(alloc.meters.size() + alloc.classes.size() + 1);
+               const std::vector<int>& clusters, const Group& group) {
+  std::vector<int> drawing(clusters.size(), 0);   // placements, by limit
+  std::vector<double> most(clusters.size(), 0);   // slots, by limit
   std::vector<int> on(alloc.clusters.size(), 0);  // placements
   for (const auto n : group.claims) {
     for (std::size_t k = 0; k < on.size(); ++k) on[k] += draws[n].placements[k];
-    for (const ClaimDraw& draw : draws[n].draws) {
-      Limit& limit = limits[draw.limit];
-      limit = {draw.cluster, limit.placements + draw.placements,
-               std::max(limit.slots, draw.slots)};
+    for (const OnCluster& draw : draws[n].on_clusters) {
+      drawing[draw.limit] += draw.placements;
+      most[draw.limit] = std::max(most[draw.limit], draw.slots);
     }
   }
   std::vector<double> room(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
     if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
-  for (const Limit& limit : limits)
-    if (limit.cluster != kEverywhere && limit.placements >= on[limit.cluster])
-      room[limit.cluster] = std::min(room[limit.cluster], limit.slots);
+  for (std::size_t i = 0; i < clusters.size(); ++i)
+    if (const int k = clusters[i]; k != kEverywhere && drawing[i] >= on[k])
+      room[k] = std::min(room[k], most[i]);
   double sum = 0;
   for (const double slots : room) sum += slots;
   return sum;
@@ -166,12 +180,12 @@ struct Part {
 };
 
 Part PartOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
-            std::vector<Claim>& claims, const Group& group) {
+            const std::vector<int>& clusters, std::vector<Claim>& claims, const Group& group) {
   Part part;
   part.each = group.each;
   // On clusters these are slots: several limits may bind together.
   if (!group.everywhere) part.each.assign(group.claims.size(), 1);
-  part.room = group.everywhere ? group.room : RoomFor(alloc, draws, group);
+  part.room = group.everywhere ? group.room : RoomFor(alloc, draws, clusters, group);
   for (std::size_t n = 0; n < group.claims.size(); ++n) {
     Claim& claim = claims[group.claims[n]];
     part.room += part.each[n] * claim.held;
@@ -187,9 +201,10 @@ void DivideCommonLimits(const AllocationState& alloc, std::vector<Claim>& claims
   if (alloc.meters.empty() && alloc.classes.empty()) return;
   std::vector<ClaimDraws> draws;
   for (const auto& claim : claims) draws.push_back(DrawsOf(alloc, claim));
+  const auto clusters = ClustersOf(alloc, draws);
   std::vector<Part> parts;
   for (const auto& group : GroupsOf(claims, draws))
-    parts.push_back(PartOf(alloc, draws, claims, group));
+    parts.push_back(PartOf(alloc, draws, clusters, claims, group));
   // The tightest first: what it keeps from a claim is left to those of the next.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.room * b.weights < b.room * a.weights;

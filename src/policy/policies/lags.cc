@@ -87,6 +87,7 @@ void LagKeeper::AddOwn(const std::vector<int>& campaigns, int times) {
     const CampaignAllocation& c = alloc_.campaigns[i];
     if (own_.empty() || c.held_jobs == 0) continue;
     for (int l = c.placements_begin; l < c.placements_end; ++l) {
+      alloc_.PrefetchAfter(l);
       const PlacementAllocation& placement = alloc_.placements[l];
       const double jobs = placement.row->in_flight + placement.given + placement.copies;
       if (jobs == 0) continue;
