@@ -33,7 +33,8 @@ WHERE b.id = ANY ($1::bigint[]);
 -- returns: exec_directory text, setup text, resources text, properties text, walltime_s int,
 -- returns: project text, best_effort bool, job_types text[], prologue text?, epilogue text?,
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
--- returns: test_mode bool, excluded_nodes text[], cluster_options text, lifetime_s double?
+-- returns: test_mode bool, excluded_nodes text[], cluster_options text, lifetime_s double?,
+-- returns: copies bool
 -- plan: generic
 -- What the jobs of campaign $1 on cluster $2 are, and the nodes that they must not get. Those of
 -- batch $3 may have a longer walltime.
@@ -47,7 +48,8 @@ SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory
     ARRAY(SELECT n.node FROM bad_nodes AS n WHERE n.cluster_id = $2 ORDER BY n.node)
         AS excluded_nodes,
     cl.options AS cluster_options,
-    (SELECT v.lifetime_s FROM cluster_lifetimes AS v WHERE v.cluster_id = $2) AS lifetime_s
+    (SELECT v.lifetime_s FROM cluster_lifetimes AS v WHERE v.cluster_id = $2) AS lifetime_s,
+    c.max_replicas > 0 AS copies
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS cl ON cl.id = cc.cluster_id

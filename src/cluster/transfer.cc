@@ -102,7 +102,7 @@ cigri_start() {
   cigri_since=$(date +%s%3N) cigri_moved=0
   cigri_home=$PWD CIGRI_WORKDIR=${CIGRI_WORKDIR:-$PWD}
   export CIGRI_WORKDIR
-  cigri_cache=$cigri_node/cache cigri_rc=0 cigri_unsent= cigri_unwritten=
+  cigri_cache=$cigri_node/cache cigri_rc=0 cigri_unsent= cigri_unwritten= cigri_copies=
   cigri_why=$( (umask 077; mkdir -p "$cigri_node/jobs" "$cigri_cache/objects" \
     "$cigri_cache/names" "$cigri_cache/uses") 2>&1) && [ -O "$cigri_node" ] ||
     cigri_die 216 "cannot use $cigri_node on $(uname -n): ${cigri_why:-it belongs to another user}"
@@ -247,6 +247,8 @@ cigri_run() {
 }
 cigri_out() {
   d=
+  # Another copy of the task may have sent what a good program wrote.
+  case $cigri_copies:$cigri_rc$1 in :* | *:0* | *k*) ;; *) return ;; esac
   case $1 in *k*)
     [ ! -e ../sent ] || [ "$(cigri_saves cigri_stamp)" != "$(cat ../sent)" ] || return 0 ;;
   esac
@@ -407,6 +409,7 @@ std::string TransferCommand(const TransferSettings& settings, const std::string&
     if (t.checkpoint) saves += "\"$@\" " + words;
   }
   if (!saves.empty()) text += "cigri_saves() {\n" + saves + "}\n";
+  if (settings.copies) text += "cigri_copies=1\n";
   text += "cigri_run " + ShellQuote(command) + "\n" + sends;
   return text + "cigri_end";
 }

@@ -23,6 +23,8 @@ struct TransferSettings {
   std::string folder;
   int cache_mb = 10'000;  ///< "transfer_cache_mb": most megabytes of common inputs on a node
   int tries = 5;          ///< "transfer_tries": of one transfer
+  /// Tasks may run in copies: who fails leaves the outputs to the others, its checkpoint excepted.
+  bool copies = false;
   static TransferSettings From(const nlohmann::json& cluster_options);
 };
 

@@ -146,9 +146,11 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   SetMemory(tx, batch, out);
-  if (!script && MovesFiles(out.options))
-    AddTransfers(nlohmann::json::parse(rows[0].cluster_options),
-                 {rows[0].format, rows[0].columns}, LoadLines(tx, batch), out);
+  if (!script && MovesFiles(out.options)) {
+    auto how = cluster::TransferSettings::From(nlohmann::json::parse(rows[0].cluster_options));
+    how.copies = rows[0].copies;
+    AddTransfers(how, {rows[0].format, rows[0].columns}, LoadLines(tx, batch), out);
+  }
   out.kind = batch.kind;
   out.tag = batch.tag;
   out.tasks_per_job = batch.tasks_per_job;

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "cluster/job_environment.h"
-#include "cluster/transfer.h"
 #include "jdl/command.h"
 #include "jdl/files.h"
 
@@ -74,9 +73,8 @@ bool MovesFiles(const nlohmann::json& options) {
          !jdl::CheckpointFiles(options).empty();
 }
 
-void AddTransfers(const nlohmann::json& cluster_options, const LineFormat& format,
+void AddTransfers(const cluster::TransferSettings& settings, const LineFormat& format,
                   const std::map<std::int64_t, std::string>& lines, cluster::Batch& batch) {
-  const auto settings = cluster::TransferSettings::From(cluster_options);
   const Templates inputs = TemplatesOf(batch, FileKey::kInputs, format),
                   outputs = TemplatesOf(batch, FileKey::kOutputs, format);
   batch.setup += (batch.setup.empty() ? "" : "\n") + cluster::TransferSetup(settings);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "cluster/transfer.h"
 
 namespace cigri::runner {
 
@@ -19,9 +20,9 @@ struct LineFormat {
 };
 
 /// Puts the lines that move files around the command of each element, and takes the entries out of
-/// batch.options. `lines` are the parameters by task index, `cluster_options` those of its row.
+/// batch.options. `lines` are the parameters by task index.
 /// REQUIRES: MovesFiles(batch.options); each element's task has its line.
-void AddTransfers(const nlohmann::json& cluster_options, const LineFormat& format,
+void AddTransfers(const cluster::TransferSettings& settings, const LineFormat& format,
                   const std::map<std::int64_t, std::string>& lines, cluster::Batch& batch);
 
 }  // namespace cigri::runner

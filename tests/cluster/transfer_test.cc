@@ -54,7 +54,8 @@ class TransferTest : public testing::Test {
   }
   std::string Script(const std::vector<Transfer>& inputs, const std::vector<Transfer>& outputs,
                      const std::string& command) const {
-    const auto settings = TransferSettings::From(options_);
+    auto settings = TransferSettings::From(options_);
+    settings.copies = copies_;
     return TransferSetup(settings) + TransferCommand(settings, "alice", inputs, outputs, command);
   }
   /// Runs a job to its end; its exit code. `err_` has what it wrote to stderr.
@@ -85,6 +86,7 @@ class TransferTest : public testing::Test {
   }
   fs::path dir_;
   json options_;
+  bool copies_ = false;
   std::string err_, out_, shell_ = "sh";
 };
 
@@ -193,6 +195,23 @@ TEST_F(TransferTest, ACheckpointIsSentOnce) {
             0)
       << err_;
   EXPECT_EQ(LoggedCalls(), 2) << "one copy, one transfer";
+}
+
+// A copy that lost may end, badly, before it is killed: what the winner sent stays. Its checkpoint
+// is what the next try begins with.
+TEST_F(TransferTest, AFailedCopyLeavesTheOutputsOfAnotherAlone) {
+  const auto home = dir_ / "home";
+  const std::vector<Transfer> outputs = {{"o", "o"}, {"c", "c", false, false, true}};
+  Put(home / "o", "of the winner");
+  copies_ = true;
+  EXPECT_EQ(Run({}, outputs, "echo bad >o; echo saved >c; exit 3"), 3);
+  EXPECT_EQ(Text(home / "o"), "of the winner");
+  EXPECT_EQ(Text(home / "c"), "saved\n");
+  EXPECT_EQ(Run({}, outputs, "echo good >o; echo saved >c"), 0);
+  EXPECT_EQ(Text(home / "o"), "good\n");
+  copies_ = false;
+  EXPECT_EQ(Run({}, outputs, "echo bad >o; exit 3"), 3);
+  EXPECT_EQ(Text(home / "o"), "bad\n");
 }
 
 TEST_F(TransferTest, AProgramCannotPretendThatATransferFailed) {

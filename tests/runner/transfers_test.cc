@@ -23,7 +23,7 @@ cluster::Batch BatchOf(const json& options) {
 TEST(TransfersTest, FilesOfATaskAreNamedByItsValues) {
   auto batch = BatchOf({{"cores", 1}, {"inputs", {"ref", "in/{k}"}}, {"outputs", {"o -> {#}/{n}"}}});
   ASSERT_TRUE(MovesFiles(batch.options));
-  AddTransfers(json::object(), {"values", {"k", "n"}}, {{0, R"(["a b","2"])"}}, batch);
+  AddTransfers({}, {"values", {"k", "n"}}, {{0, R"(["a b","2"])"}}, batch);
   EXPECT_EQ(batch.elements[0].command,
             "cigri_start\n"
             "cigri_in -c \"$cigri_home\"/ref ref\n"
@@ -39,7 +39,7 @@ TEST(TransfersTest, FilesOfATaskAreNamedByItsValues) {
 TEST(TransfersTest, NamesThatCannotBeEndTheJobWithTheReason) {
   const auto command = [](const char* from, const std::string& line) {
     auto batch = BatchOf({{"inputs", {from}}});
-    AddTransfers(json::object(), {"line", {}}, {{0, line}}, batch);
+    AddTransfers({}, {"line", {}}, {{0, line}}, batch);
     return batch.elements[0].command;
   };
   EXPECT_EQ(command("{}", ""), "cigri_die 217 'the name of a file is empty'");
