@@ -41,6 +41,15 @@ TEST_F(DrainPgTest, ItReturnsOnlyWhenNothingClaimedBeforeMayBeSent) {
   EXPECT_EQ(One("SELECT drained FROM clusters WHERE name = 'c2'"), "f");
 }
 
+TEST_F(DrainPgTest, SoDoesWhatClosesAClusterInAnotherWay) {
+  for (const char* how : {"observe c1", "disable c1"}) {
+    Sql("UPDATE clusters SET mode = 'unlimited', enabled = true");
+    Sql(IntendSql(1, "clock_timestamp() + interval '1 second'"));
+    EXPECT_EQ(Admin(std::string("cluster ") + how).code, 0) << how;
+    EXPECT_EQ(One("SELECT count(*) FROM batches WHERE send_by > clock_timestamp()"), "0") << how;
+  }
+}
+
 TEST_F(DrainPgTest, ItReturnsAsSoonAsTheRunnerHasAnswered) {
   Sql(IntendSql(1, "clock_timestamp() + interval '1 hour'"));
   auto drained = std::async(std::launch::async, [&] { return Admin("drain c1 --reason x").code; });

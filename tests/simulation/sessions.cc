@@ -225,6 +225,8 @@ const std::map<std::string, std::string>& StepsOfStatements() {
       {"DrainCluster", "user: ask"},
       {"ResumeCluster", "user: ask"},
       {"SetCampaign", "user: ask"},
+      {"ChangeCluster", "user: ask"},
+      {"SetPolicy", "user: ask"},
       {"LeaveClusters", "user: ask"},
       {"InsertCampaign", "user: submit"},
       {"InsertSegment", "user: submit"},

@@ -82,8 +82,8 @@ class SimulatedCluster final : public cluster::Cluster {
       Call call("submit: send");
       if (std::chrono::steady_clock::now() > batch.send_by)
         throw cluster::SubmitRefused(Why::kTemporary, "too late to send it");
-      if (site_.drained_.count(name_) != 0)
-        site_.violations_.push_back("jobs were sent to " + name_ + ", which is drained");
+      for (const auto& why : site_.closed_[name_])
+        site_.violations_.push_back("jobs were sent to " + name_ + ", which is " + why);
       if (site_.revoked_.count(batch.tag) != 0)
         throw cluster::SubmitRefused(Why::kTemporary, "the tag was revoked");
       if (Happens("submit: send", "refused", 3))
@@ -310,11 +310,11 @@ int SimulatedSite::Live(std::int64_t campaign) {
   return live;
 }
 
-void SimulatedSite::SetDrained(const std::string& cluster, bool drained) {
-  if (drained)
-    drained_.insert(cluster);
+void SimulatedSite::SetClosed(const std::string& cluster, const std::string& why, bool closed) {
+  if (closed)
+    closed_[cluster].insert(why);
   else
-    drained_.erase(cluster);
+    closed_[cluster].erase(why);
 }
 
 }  // namespace cigri::test

@@ -20,14 +20,14 @@ class SimulatedSite {
   /// What waits for a long time ends soon.
   void Calm();
   /// What the clusters saw that must not be: a task that ran again after its success, or twice at
-  /// once; jobs that were sent to a cluster that is drained.
+  /// once; jobs that were sent to a cluster that is closed.
   const std::vector<std::string>& Violations() const { return violations_; }
   void AddViolation(const std::string& what) { violations_.push_back(what); }
   std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
   /// Jobs of the campaign that have not ended.
   int Live(std::int64_t campaign);
-  /// Nobody may send jobs to `cluster` from here on, or may again.
-  void SetDrained(const std::string& cluster, bool drained);
+  /// Nobody may send jobs to `cluster` from here on, for it is `why` ("drained"), or may again.
+  void SetClosed(const std::string& cluster, const std::string& why, bool closed);
 
  private:
   friend class SimulatedCluster;
@@ -59,7 +59,8 @@ class SimulatedSite {
   std::map<std::string, std::map<std::string, Job>> jobs_;  // by cluster and remote id
   std::map<std::string, std::vector<std::string>> taken_;   // by tag: repeated tags are answered
   std::vector<Late> late_;
-  std::set<std::string> revoked_, drained_;
+  std::set<std::string> revoked_;
+  std::map<std::string, std::set<std::string>> closed_;  // why, by cluster
   std::vector<std::string> violations_;
 };
 

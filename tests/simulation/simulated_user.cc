@@ -15,6 +15,9 @@ namespace {
 
 using nlohmann::json;
 
+std::string PathOf(std::int64_t campaign) { return "/campaigns/" + std::to_string(campaign); }
+std::string PathOf(const std::string& cluster) { return "/admin/clusters/" + cluster; }
+
 class Requests {
  public:
   Requests(const std::string& conninfo, SimulatedSite& site, const Config& config)
@@ -26,6 +29,8 @@ class Requests {
     AddEventWriteRoutes(router_);
     AddReadRoutes(router_);
     AddDrainRoutes(router_);
+    AddClusterAdminRoutes(router_);
+    AddPolicyRoutes(router_);
   }
 
   api::Reply Ask(const std::string& method, const std::string& path, const std::string& flag = "",
@@ -74,11 +79,27 @@ class Requests {
   // Once it is answered, nothing is sent there any more.
   void Drain(const std::string& cluster, bool kill) {
     const json body{{"cluster", cluster}, {"reason", "work on it"}, {"kill", kill}};
-    if (Ask("POST", "/admin/drain", "", body).status == 200) site_.SetDrained(cluster, true);
+    if (Ask("POST", "/admin/drain", "", body).status == 200)
+      site_.SetClosed(cluster, "drained", true);
   }
   void EndDrain(const std::string& cluster) {
-    site_.SetDrained(cluster, false);
+    site_.SetClosed(cluster, "drained", false);
     Ask("POST", "/admin/resume", "", {{"cluster", cluster}});
+  }
+  // As after a drain.
+  void Observe(const std::string& cluster) {
+    if (Set(PathOf(cluster), {{"mode", "observe"}}) == 200)
+      site_.SetClosed(cluster, "observed", true);
+  }
+  void EndObserve(const std::string& cluster, const json& mode = {{"mode", "unlimited"}}) {
+    site_.SetClosed(cluster, "observed", false);
+    Set(PathOf(cluster), mode);
+  }
+  int Set(const std::string& path, const json& settings) {
+    const auto reply = Ask("PATCH", path, "", settings);
+    if (reply.status == 400)
+      site_.AddViolation(path + " refuses " + settings.dump() + ": " + reply.json.dump());
+    return reply.status;
   }
 
  private:
@@ -87,7 +108,32 @@ class Requests {
   api::Router router_;
 };
 
-std::string PathOf(std::int64_t campaign) { return "/campaigns/" + std::to_string(campaign); }
+// What operators and users set, and how it is taken back. Whatever is set, every task succeeds when
+// it is.
+struct Setting {
+  json set, reset;
+};
+using Settings = std::vector<Setting>;
+
+const Settings kOfClusters{{{{"max_running", 1}}, {{"max_running", nullptr}}},
+                           {{{"max_waiting", 1}}, {{"max_waiting", nullptr}}},
+                           {{{"max_calls_per_min", 60}}, {{"max_calls_per_min", nullptr}}}};
+
+const Settings kOfPolicy{
+    {{{"policy", "fifo"}}, {{"policy", nullptr}}},
+    {{{"policy", "usage"}}, {{"policy", nullptr}}},
+    {{{"policy", "stride"}}, {{"policy", nullptr}}},
+    {{{"policy", "lottery"}}, {{"policy", nullptr}}},
+    {{{"quotas", json::array({{{"scope", "user"}, {"name", "alice"}, {"slots", 1}}})}},
+     {{"quotas", nullptr}}},
+    {{{"start_rates", json::array({{{"scope", "user"}, {"name", "alice"}, {"per_minute", 30}}})}},
+     {{"start_rates", nullptr}}}};
+
+const Settings kOfCampaigns{
+    {{{"set", {{"priority", 1}}}}, {{"set", {{"priority", 4}}}}},
+    {{{"set", {{"priority", 0}}}}, {{"set", {{"priority", 4}}}}},
+    {{{"set", {{"max_jobs_total", 1}}}}, {{"set", {{"max_jobs_total", 1000}}}}},
+    {{{"set", {{"walltime", 1800}}}}, {{"set", {{"walltime", 3600}}}}}};
 
 // Few, since each campaign must end within the run.
 constexpr std::size_t kMostOrders = 4;
@@ -110,6 +156,22 @@ Order NewOrder(const Orders& orders) {
       {"clusters", {{"c1", {{"exec_file", "./job.sh"}}}, {"c2", {{"exec_file", "./job.sh"}}}}}};
   order.tasks = 2;
   return order;
+}
+
+void SetAny(Requests& requests, const std::string& path, const Settings& settings) {
+  requests.Set(path, settings[world::Random(settings.size())].set);
+}
+
+// False: the grid could not, and must be asked again.
+bool Reset(Requests& requests, const std::vector<std::int64_t>& campaigns) {
+  bool done = true;
+  const auto all = [&](const std::string& path, const Settings& settings) {
+    for (const auto& setting : settings) done = requests.Set(path, setting.reset) < 500 && done;
+  };
+  for (const char* cluster : {"c1", "c2"}) all(PathOf(cluster), kOfClusters);
+  all("/admin/policy", kOfPolicy);
+  for (const auto id : campaigns) all(PathOf(id), kOfCampaigns);
+  return done;
 }
 
 }  // namespace
@@ -146,6 +208,7 @@ SimulatedUser::~SimulatedUser() {
 
 void SimulatedUser::Main() {
   Requests requests(conninfo_, site_, config_);
+  bool reset = false;
   while (!world::IsDead(process_)) {
     const bool calm = Faults::OfProcess().calm();
     world::SleepFor(std::chrono::milliseconds(calm ? 1000 : 300 + world::Random(3000)));
@@ -155,9 +218,10 @@ void SimulatedUser::Main() {
     const std::string cluster = world::Chance(50) ? "c1" : "c2";
     const auto unanswered = std::find_if(orders_.all.begin(), orders_.all.end(),
                                          [](const Order& order) { return order.campaign == 0; });
-    const auto dice = calm ? 0 : world::Random(100);
+    const auto dice = calm ? 0 : world::Random(130);
     if (calm) {
-      for (const char* each : {"c1", "c2"}) requests.EndDrain(each);
+      for (const char* each : {"c1", "c2"}) requests.EndDrain(each), requests.EndObserve(each);
+      if (!reset) reset = Reset(requests, ordered);
       if (unanswered != orders_.all.end()) requests.Send(*unanswered);
       for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
       for (const auto id : campaigns) {
@@ -178,7 +242,19 @@ void SimulatedUser::Main() {
       requests.Drain(cluster, world::Chance(50));
     } else if (dice < 80) {
       requests.EndDrain(cluster);
-    } else if (dice < 86 && !ordered.empty()) {
+    } else if (dice < 84) {
+      requests.Observe(cluster);
+    } else if (dice < 87) {
+      requests.EndObserve(cluster);
+    } else if (dice < 89) {
+      requests.EndObserve(cluster, {{"mode", "limited"}, {"mode_limit", 1}});
+    } else if (dice < 96) {
+      SetAny(requests, PathOf(cluster), kOfClusters);
+    } else if (dice < 104) {
+      SetAny(requests, "/admin/policy", kOfPolicy);
+    } else if (dice < 110 && !ordered.empty()) {
+      SetAny(requests, PathOf(ordered[world::Random(ordered.size())]), kOfCampaigns);
+    } else if (dice < 116 && !ordered.empty()) {
       requests.SetClusters(PathOf(ordered[world::Random(ordered.size())]), cluster);
     } else if (unanswered != orders_.all.end()) {
       requests.Send(*unanswered);

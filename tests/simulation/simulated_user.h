@@ -33,8 +33,9 @@ class Orders {
 class SimulatedUser {
  public:
   /// Ends jobs, pauses, resumes and retries both campaigns, empties clusters; cancels `given_up`;
-  /// submits others, gives them more tasks and other clusters. An order without an answer is
-  /// repeated, at the latest when the world is calm.
+  /// submits others, gives them more tasks and other clusters; sets what may be set of clusters,
+  /// the policy and campaigns. An order without an answer is repeated, at the latest when the world
+  /// is calm, and all that was set is reset then.
   SimulatedUser(std::string conninfo, SimulatedSite& site, const Config& config,
                 std::int64_t campaign, std::int64_t given_up, Orders& orders);
   /// Its process is killed.

@@ -26,6 +26,11 @@ void AddSimulateRoutes(Router& router);      // simulate.cc
 /// their campaigns: {"items":[...],"durations":[...],"more":bool}, as gridsim --from-history reads.
 nlohmann::json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit);
 
+/// Waits until nothing that was claimed for these clusters before can be sent any more: what closes
+/// them has committed. Throws 503, which says that `done` all the same, when that takes too long.
+void AwaitSilence(Context& context, const std::vector<std::int64_t>& clusters,
+                  const std::string& done);
+
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// What PATCH and POST take; sql/queries/admin/change_cluster.sql sets no others.
+// What PATCH and POST take; ChangeCluster in sql/queries/clusters.sql sets no others.
 const std::vector<std::string> kSettable = {"api_url",       "api_group",    "api_auth_type",
                                             "api_username",  "api_password", "api_auth_header",
                                             "token_command", "ssh_host",     "resource_unit",
@@ -254,8 +254,11 @@ Reply ChangeCluster(Context& context, const Request& request) {
   RequireGoodOptions(body.value("options", json::object()));
   Seal(context.config, &body);
   const std::string name = request.Word("name");
+  std::int64_t id = 0;
   const json row = TransactChecked(context, [&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), NameOfCluster(name));
+    const auto rows = tx.Exec(sql::kChangeCluster, name, body.dump());
+    MustHave(rows, NameOfCluster(name));
+    id = rows[0].id;
     json changed = RowAsJson(tx, name);
     RequireGoodTransfers(changed.at("options"));
     return changed;
@@ -263,6 +266,9 @@ Reply ChangeCluster(Context& context, const Request& request) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : body.items()) keys.push_back(key);
   log::info("{} changed {} of cluster {}", request.caller.user, Join(keys, ", "), name);
+  // As after a drain: once it is answered nothing is sent there.
+  if (row.at("enabled") == false || row.at("mode") == "observe")
+    AwaitSilence(context, {id}, NameOfCluster(name) + " is closed");
   return Reply::Json(row);
 }
 

@@ -33,18 +33,6 @@ std::int64_t AboutToSend(Context& context, const std::vector<std::int64_t>& ids,
   });
 }
 
-// Waits until no POST may start any more: a runner looks at send_by right before it sends, so this
-// ends even when the runner is stopped, or has died.
-std::int64_t AwaitSilence(Context& context, const std::vector<std::int64_t>& ids) {
-  const auto end = Clock::now() + kPatience;
-  for (;;) {
-    double seconds = 0;
-    const std::int64_t left = AboutToSend(context, ids, &seconds);
-    if (left == 0 || Clock::now() >= end) return left;
-    std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(seconds, 0.005, 0.05)));
-  }
-}
-
 Reply Drain(Context& context, const Request& request) {
   const json body = ObjectBody(request, {"cluster", "reason", "kill", "until"});
   const auto which = ClusterAsked(body), until = OptionalText(body, "until");
@@ -72,12 +60,7 @@ Reply Drain(Context& context, const Request& request) {
   });
   log::info("{} drained {}{}: {}", request.caller.user, names.dump(), kill ? " and kills" : "",
             reason);
-  const std::int64_t left = AwaitSilence(context, ids);
-  if (left != 0)
-    throw ApiError(503, "Unavailable",
-                   "the clusters are drained, but " + std::to_string(left) +
-                       " batches claimed before may still be sent",
-                   "repeat the command until it succeeds");
+  AwaitSilence(context, ids, "the clusters are drained");
   return Reply::Json({{"drained", names}, {"kill", kill}, {"reason", reason}});
 }
 
@@ -100,6 +83,24 @@ Reply Resume(Context& context, const Request& request) {
 }
 
 }  // namespace
+
+// A runner looks at send_by right before it sends, so this ends even when the runner is stopped, or
+// has died.
+void AwaitSilence(Context& context, const std::vector<std::int64_t>& clusters,
+                  const std::string& done) {
+  const auto end = Clock::now() + kPatience;
+  for (;;) {
+    double seconds = 0;
+    const std::int64_t left = AboutToSend(context, clusters, &seconds);
+    if (left == 0) return;
+    if (Clock::now() >= end)
+      throw ApiError(
+          503, "Unavailable",
+          done + ", but " + std::to_string(left) + " batches claimed before may still be sent",
+          "repeat the command until it succeeds");
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(seconds, 0.005, 0.05)));
+  }
+}
 
 void AddDrainRoutes(Router& router) {
   router.Post("/admin/drain", Drain, Access::kOperator);
