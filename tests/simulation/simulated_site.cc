@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
 
+constexpr std::int64_t kPrologue = -1, kEpilogue = -2;
+
+std::int64_t TaskOf(const cluster::Batch& batch, std::size_t i) {
+  if (batch.kind == BatchKind::kPrologue) return kPrologue;
+  return batch.kind == BatchKind::kEpilogue ? kEpilogue : batch.elements[i].task_index;
+}
+
 bool Happens(const char* step, const char* fault, unsigned percent) {
   return Faults::OfProcess().Happens(step, fault, percent);
 }
@@ -104,7 +111,8 @@ class SimulatedCluster final : public cluster::Cluster {
   void Release(const cluster::Batch& batch, const std::vector<std::string>&) override {
     Call call("submit: release");
     for (auto& [id, job] : site_.jobs_[name_])
-      if (job.tag == batch.tag && job.starts_at == INT64_MAX && !job.Ended()) site_.Start(id, job);
+      if (job.tag == batch.tag && job.starts_at == INT64_MAX && !job.Ended())
+        site_.Start(name_, id, job);
     call.Done();
   }
   cluster::FindResult Find(const std::string& tag, const std::string&, double,
@@ -230,7 +238,8 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
     Job job{.tag = batch.tag,
             .index = static_cast<int>(i),
             .campaign = batch.campaign_id,
-            .task = batch.elements[i].task_index};
+            .task = TaskOf(batch, i),
+            .needs_prologue = batch.campaign_name.ends_with(kWithScripts)};
     job.lasts = (500 + world::Random(8000)) * kMs;
     // Before the grid has recorded it, where it starts at once.
     if (Happens("jobs", "ends at once", 25)) job.lasts = world::Random(20) * kMs;
@@ -242,19 +251,34 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
       job.wait_status = 1 << 8;
     ids.push_back(std::to_string(next_id_++));
     auto& taken = jobs_[cluster].emplace(ids.back(), std::move(job)).first->second;
-    if (!hold) Start(ids.back(), taken);
+    if (!hold) Start(cluster, ids.back(), taken);
   }
   return ids;
 }
 
-void SimulatedSite::Start(const std::string& started, Job& one) {
+void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
+  bool prologue = false, others = false;
+  for (const auto& [id, job] : jobs_[cluster]) {
+    if (job.campaign != one.campaign || &job == &one) continue;
+    prologue = prologue || (job.task == kPrologue && job.Succeeded());
+    others = others || (job.Started() && !job.Ended());
+  }
+  if (one.task >= 0 && one.needs_prologue && !prologue)
+    violations_.push_back("a task began on " + cluster + " before its prologue had succeeded");
+  if (one.task == kEpilogue && others)
+    violations_.push_back("the epilogue began on " + cluster + " while a job of its campaign ran");
+}
+
+void SimulatedSite::Start(const std::string& cluster, const std::string& started, Job& one) {
+  CheckScripts(cluster, one);
   for (const auto& [name, jobs] : jobs_)
     for (const auto& [id, job] : jobs) {
       if (job.campaign != one.campaign || job.task != one.task || id == started || !job.Started())
         continue;
+      if (one.task < 0 && name != cluster) continue;
       if (!job.Ended())
         violations_.push_back("task " + std::to_string(one.task) + " ran twice at once");
-      else if (job.Succeeded())
+      else if (job.Succeeded() && one.task != kEpilogue)  // it follows tasks that are added, too
         violations_.push_back("task " + std::to_string(one.task) + " ran again after its success");
     }
   one.starts_at = world::Now();
@@ -299,7 +323,7 @@ std::map<std::int64_t, int> SimulatedSite::Successes(std::int64_t campaign) {
   std::map<std::int64_t, int> successes;
   for (const auto& [name, jobs] : jobs_)
     for (const auto& [id, job] : jobs)
-      if (job.campaign == campaign && job.Succeeded()) ++successes[job.task];
+      if (job.campaign == campaign && job.task >= 0 && job.Succeeded()) ++successes[job.task];
   return successes;
 }
 

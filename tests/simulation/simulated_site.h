@@ -11,6 +11,8 @@
 
 namespace cigri::test {
 
+inline constexpr char kWithScripts[] = "-with-scripts";  ///< ends the name of such a campaign
+
 /// In a world of its own clock (scheduler.h). Cluster 1 takes jobs on hold and is asked about each,
 /// as Slurm; cluster 2 has a feed, as a local one; both revoke tags or, by the seed, do not.
 class SimulatedSite {
@@ -20,7 +22,8 @@ class SimulatedSite {
   /// What waits for a long time ends soon.
   void Calm();
   /// What the clusters saw that must not be: a task that ran again after its success, or twice at
-  /// once; jobs that were sent to a cluster that is closed.
+  /// once (or a prologue or an epilogue on its cluster); jobs that were sent to a cluster that is
+  /// closed; a task that began before its prologue had succeeded, an epilogue beside other jobs.
   const std::vector<std::string>& Violations() const { return violations_; }
   void AddViolation(const std::string& what) { violations_.push_back(what); }
   std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
@@ -34,7 +37,8 @@ class SimulatedSite {
   struct Job {
     std::string tag;
     int index = 0;
-    std::int64_t campaign = 0, task = 0;
+    std::int64_t campaign = 0, task = 0;  // task -1: a prologue, -2: an epilogue
+    bool needs_prologue = false;
     std::int64_t starts_at = INT64_MAX, ends_at = INT64_MAX, lasts = 0;  // by the world's clock
     bool killed = false;
     cluster::EndCause cause = cluster::EndCause::kExited;
@@ -49,7 +53,8 @@ class SimulatedSite {
     cluster::Batch batch;
   };
   std::vector<std::string> Take(const std::string& cluster, const cluster::Batch& batch, bool hold);
-  void Start(const std::string& id, Job& job);
+  void Start(const std::string& cluster, const std::string& id, Job& job);
+  void CheckScripts(const std::string& cluster, const Job& one);
   void TakeLate();
   cluster::RemoteJob Seen(const std::string& id, const Job& job) const;
 

@@ -54,6 +54,7 @@ class Requests {
   void Pause(const std::string& campaign) { Ask("DELETE", campaign, "hold"); }
   void Resume(const std::string& campaign) { Ask("DELETE", campaign, "resume"); }
   void Cancel(const std::string& campaign) { Ask("DELETE", campaign); }
+  void CloseEvents(const std::string& campaign) { Ask("DELETE", campaign + "/events"); }
   void Retry(const std::string& campaign) {
     Ask("POST", campaign + "/retry", "", {{"failed", true}});
   }
@@ -149,11 +150,13 @@ Order NewOrder(const Orders& orders) {
     return order;
   }
   order.path = "/campaigns";
-  order.body = {
-      {"name", order.key},
-      {"params", {"a", "b"}},
-      {"max_tries", 1000},
-      {"clusters", {{"c1", {{"exec_file", "./job.sh"}}}, {"c2", {{"exec_file", "./job.sh"}}}}}};
+  json there = {{"exec_file", "./job.sh"}};
+  const bool scripts = world::Chance(40);
+  if (scripts) there["prologue"] = {"./before.sh"}, there["epilogue"] = {"./after.sh"};
+  order.body = {{"name", order.key + (scripts ? kWithScripts : "")},
+                {"params", {"a", "b"}},
+                {"max_tries", 1000},
+                {"clusters", {{"c1", there}, {"c2", there}}}};
   order.tasks = 2;
   return order;
 }
@@ -225,6 +228,7 @@ void SimulatedUser::Main() {
       if (unanswered != orders_.all.end()) requests.Send(*unanswered);
       for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
       for (const auto id : campaigns) {
+        requests.CloseEvents(PathOf(id));  // also of a prologue that failed
         requests.Resume(PathOf(id));
         requests.Retry(PathOf(id));
       }
