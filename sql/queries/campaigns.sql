@@ -103,12 +103,14 @@ ORDER BY 1;
 -- name: EpiloguesLeft
 -- returns: n int64
 -- How many epilogues of campaign $1 are to come: one on each cluster where a prologue or a job of
--- it has run.
+-- it has run, or where a prologue is in flight, which nikita ends.
 SELECT count(*) AS n
 FROM campaign_clusters AS cc
 JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
-WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
-    AND l.last_end IS NOT NULL;
+WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL
+    AND (l.epilogue = 'none' AND l.last_end IS NOT NULL
+        OR l.epilogue <> 'given_up' AND EXISTS (SELECT FROM prologues_in_flight AS p
+            WHERE p.campaign_id = $1 AND p.cluster_id = cc.cluster_id));
 
 -- name: ExecFiles
 -- returns: cluster_id int64, exec_file text

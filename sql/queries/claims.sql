@@ -6,7 +6,8 @@
 -- The grants of cluster $1 in the order of the plan, with what is in flight against them now, or
 -- was when the plan was made: what has ended since makes room in the next plan. An epilogue also
 -- runs where a failure of the program or of the prologue blocks the placement: it cleans up.
--- Without a valid token, or refused, it cannot.
+-- Without a valid token, or refused, it cannot. It and a prologue wait for each other, and tasks
+-- that were added meanwhile for both: what they need may be gone.
 -- Each is looked up from the grants on: they are few, and PostgreSQL would begin with every
 -- campaign of the cluster.
 SELECT g.campaign_id, g.kind::text, g.n, p.slots, p.max_jobs,
@@ -28,18 +29,25 @@ CROSS JOIN LATERAL (
     WHERE c.id = g.campaign_id
         AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
             OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
+        AND (g.kind = 'epilogue') = (c.finishing_since IS NOT NULL)
+        AND (cc.prologue IS NULL OR g.kind IN ('prologue', 'epilogue')
+            OR (SELECT l.prologue FROM placements AS l
+                WHERE l.campaign_id = g.campaign_id AND l.cluster_id = g.cluster_id) = 'done')
     OFFSET 0
 ) AS p
 LEFT JOIN LATERAL (
     SELECT sum(k.jobs) FILTER (WHERE k.in_flight AND k.kind = g.kind) AS same,
         sum(k.jobs) FILTER (WHERE NOT k.in_flight AND k.kind = g.kind) AS ended,
         sum(k.jobs) FILTER (WHERE k.in_flight AND k.kind IN ('task', 'replica', 'test'))
-            AS all_kinds
+            AS all_kinds,
+        sum(k.jobs) FILTER (WHERE k.in_flight AND (k.kind = 'epilogue' AND g.kind <> 'epilogue'
+            OR k.kind = 'prologue' AND g.kind = 'epilogue')) AS kept_off
     FROM job_counts AS k
     WHERE k.campaign_id = g.campaign_id AND k.cluster_id = g.cluster_id
 ) AS f ON true
 LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
+    AND coalesce(f.kept_off, 0) = 0
     AND (SELECT count(*) FROM placement_blocks AS b
         WHERE b.campaign_id = g.campaign_id AND b.cluster_id = g.cluster_id
             AND (g.kind <> 'epilogue' OR b.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING'))) = 0

@@ -38,7 +38,9 @@ WITH RECURSIVE flying (id) AS (
     SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying
         WHERE flying.id IS NOT NULL
 ), campaign AS (
-    SELECT c.id, c.wanted, c.max_replicas FROM flying JOIN campaigns AS c USING (id)
+    SELECT c.id, c.wanted, c.max_replicas,
+        c.finishing_since IS NOT NULL OR c.state = 'terminated' AS tasks_over
+    FROM flying JOIN campaigns AS c USING (id)
 ), wanted (job_id, reason, detail) AS (
     SELECT l.job_id, 'campaign_cancelled', NULL::text
     FROM campaign AS c
@@ -47,6 +49,14 @@ WITH RECURSIVE flying (id) AS (
     ) AS l
     -- it cleans up after a cancelled campaign too
     WHERE c.wanted = 'cancelled' AND l.kind <> 'epilogue'
+    UNION ALL
+    SELECT l.job_id, 'campaign_over', NULL
+    FROM campaign AS c
+    CROSS JOIN LATERAL (
+        SELECT v.job_id FROM live AS v
+        WHERE v.campaign_id = c.id AND v.idx < 0 AND v.kind = 'prologue' OFFSET 0
+    ) AS l
+    WHERE c.tasks_over AND c.wanted <> 'cancelled'
     UNION ALL
     SELECT l.job_id, 'task_done', NULL
     FROM campaign AS c

@@ -50,7 +50,10 @@ UPDATE placements AS l SET epilogue = 'given_up'
 FROM campaigns AS c, campaign_clusters AS cc, clusters AS k
 WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
     AND cc.cluster_id = l.cluster_id AND k.id = l.cluster_id
-    AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
+    AND cc.epilogue IS NOT NULL
+    AND (l.epilogue = 'none'
+        OR l.epilogue <> 'given_up' AND EXISTS (SELECT FROM prologues_in_flight AS p
+            WHERE p.campaign_id = c.id AND p.cluster_id = l.cluster_id))
     AND (greatest(c.finishing_since, (SELECT leading_since FROM grid),
             (SELECT max(d.ended_at) FROM done AS d WHERE d.campaign_id = c.id AND NOT d.counted
                 AND d.idx < 0 AND d.cluster_id = l.cluster_id AND d.kind = 'epilogue'))
@@ -216,13 +219,6 @@ UPDATE placements AS l SET ended = 0, program_failures = 0
 FROM (SELECT DISTINCT campaign_id FROM asked) AS a
 WHERE l.campaign_id = a.campaign_id AND NOT l.verified AND l.held_since IS NULL;
 
--- name: ReopenEpilogues
--- A campaign that was reopened runs its epilogues again after its new tasks.
-UPDATE placements AS l SET epilogue = 'none'
-FROM campaigns AS c
-WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id = c.id
-    AND l.epilogue <> 'none';
-
 -- name: ShowPlacements
 -- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
 -- returns: drain_reason text?, drained_by text?, drained_until double?, slots int,
@@ -331,8 +327,13 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
               FROM unnest(l.hist, excluded.hist) WITH ORDINALITY AS h (a, b, i)) END,
     first_start = least(l.first_start, excluded.first_start),
     last_end = greatest(l.last_end, excluded.last_end),
-    prologue = CASE WHEN excluded.prologue = 'none' THEN l.prologue ELSE excluded.prologue END,
-    epilogue = CASE WHEN excluded.epilogue = 'none' THEN l.epilogue ELSE excluded.epilogue END,
+    prologue = CASE WHEN excluded.prologue = 'none'
+            OR excluded.prologue = 'undone' AND l.prologue <> 'done' THEN l.prologue
+        ELSE excluded.prologue END,
+    -- What ends after it was added later, and the epilogue is to follow that, too.
+    epilogue = CASE WHEN excluded.epilogue <> 'none' THEN excluded.epilogue
+        WHEN excluded.prologue <> 'undone' AND excluded.last_end IS NOT NULL THEN 'none'
+        ELSE l.epilogue END,
     answered_test = l.answered_test OR excluded.answered_test,
     -- The last 20 ends.
     recent_s = (l.recent_s || excluded.recent_s)[greatest(coalesce(cardinality(l.recent_s), 0)

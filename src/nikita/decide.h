@@ -1,4 +1,4 @@
-// Which jobs are to be killed: the ten reasons, and the two that are decided here. No I/O.
+// Which jobs are to be killed: the reasons, and the two that are decided here. No I/O.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -20,6 +20,7 @@ inline constexpr const char* kWaitingTooLong = "waiting_too_long";
 inline constexpr KillReason kKillReasons[] = {
     // reason              detector               when
     {"campaign_cancelled", "CollectKills", "its campaign is cancelled; epilogues go on"},
+    {"campaign_over", "CollectKills", "a prologue of a campaign whose tasks have all ended"},
     {"task_done", "CollectKills", "another copy of its task has succeeded"},
     {"user", "CollectKills", "a user or operator asked to kill the job"},
     {"preempted_by_grid", "CollectKills", "the policy gives its slots to another campaign"},

@@ -146,7 +146,6 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool check
     changed |= StopAndContinue(store);
     TakeBlackHoles(store);  // gives tasks back: before the campaigns that may be over are looked at
   }
-  if (check_all) store.ReopenEpilogues();
   // When no job has ended and nobody asked for anything, no campaign is newly over.
   if (!check_all && !changed && ended.empty()) return false;
   for (const auto& row : store.EndCandidates(check_all, ended))

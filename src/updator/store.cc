@@ -335,8 +335,6 @@ std::vector<sql::TakeBlackHolesRow> Store::TakeBlackHoles() {
   return tx_.Exec(sql::kTakeBlackHoles);
 }
 
-void Store::ReopenEpilogues() { tx_.Exec(sql::kReopenEpilogues); }
-
 std::vector<sql::EndCandidatesRow> Store::EndCandidates(bool all,
                                                         const std::set<std::int64_t>& some) {
   return tx_.Exec(sql::kEndCandidates, all, ListOf(some));

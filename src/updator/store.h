@@ -142,7 +142,6 @@ class Store {
   std::vector<sql::StopHeldCampaignsRow> StopHeldCampaigns();
   std::vector<std::int64_t> ContinueCampaigns();
   std::vector<sql::TakeBlackHolesRow> TakeBlackHoles();
-  void ReopenEpilogues();
   std::vector<sql::EndCandidatesRow> EndCandidates(bool all, const std::set<std::int64_t>& some);
   std::optional<sql::LockCursorRow> LockCursor(std::int64_t campaign);
   sql::TasksLeftRow TasksLeft(std::int64_t campaign);

@@ -101,8 +101,10 @@ void AddWait(const EndedJob& job, PlacementSummary& placement) {
   CountIn(placement.waits, wait);
 }
 
-// A prologue or epilogue that the cluster lost or killed is run again; it has not failed.
+// A prologue or epilogue that the cluster lost or killed is run again; it has not failed. What came
+// before an epilogue, however that ended, may be gone.
 void AddScript(const EndedJob& job, PlacementSummary& placement) {
+  if (job.kind == BatchKind::kEpilogue) placement.prologue = "undone";
   if (!job.exit.success && job.exit.exit_class != ExitClass::kProgram) return;
   (job.kind == BatchKind::kPrologue ? placement.prologue : placement.epilogue) =
       job.exit.success ? "done" : "failed";
@@ -126,7 +128,10 @@ void Add(const EndedJob& job, Summary& sum) {
   if (!job.exit.success && job.exit.exit_class == ExitClass::kPreemption)
     placement.lost_s += lasted * static_cast<double>(job.slots);
   placement.first_start = std::min(placement.first_start, start);
-  placement.last_end = std::max(placement.last_end, job.ended);
+  // Where nothing has begun there is nothing to clean up: what was killed while it waited, says no
+  // end. Of what was lost nobody knows.
+  if (job.started || job.exit.exit_class != ExitClass::kOurKill)
+    placement.last_end = std::max(placement.last_end, job.ended);
   if (job.kind == BatchKind::kPrologue || job.kind == BatchKind::kEpilogue) {
     AddScript(job, placement);
     return;

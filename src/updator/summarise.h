@@ -68,7 +68,8 @@ struct PlacementSummary {
   std::vector<double> recent_s;          ///< the last ends; a failure of the program is infinite
   std::vector<std::int64_t> recent_idx;  ///< and their tasks
   std::optional<double> longest_killed_s;
-  std::optional<std::string> prologue, epilogue;  ///< "done" or "failed", when one ended for sure
+  /// "done" or "failed", when one ended for sure; of a prologue "undone" when an epilogue ended.
+  std::optional<std::string> prologue, epilogue;
 };
 
 /// How long jobs lived on a cluster, as histograms: those that it killed for its own users, and

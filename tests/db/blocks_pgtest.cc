@@ -67,11 +67,6 @@ TEST_F(BlocksPgTest, ReasonsThatComeAndGoAreFoundWithoutThoseOfOthers) {
             100);
 }
 
-TEST_F(BlocksPgTest, EpiloguesThatRanAreFoundWithoutPlacementsThatHaveNone) {
-  GivenCampaigns(2, 3000);
-  EXPECT_LT(BlocksOf(sql::kReopenEpilogues.sql), 30);
-}
-
 // How many rows a plan has looked at and thrown away.
 double RowsThrownAway(const nlohmann::json& plan) {
   double rows = 0;

@@ -70,6 +70,18 @@ TEST_F(NikitaPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
   EXPECT_TRUE(AwaitAsked("R20"));
 }
 
+TEST_F(NikitaPgTest, APrologueWhoseCampaignHasNoMoreTasksIsKilled) {
+  GivenJobs(10, 1, 1, 1, "running", 0, "epilogue");
+  GivenJobs(20, 1, 1, 1, "remote_waiting", 0, "prologue");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
+  Sql("UPDATE campaigns SET finishing_since = now()");
+  Pass();
+  EXPECT_EQ(ReasonOf(20), "campaign_over");
+  EXPECT_EQ(ReasonOf(10), "");
+  EXPECT_TRUE(AwaitAsked("R20"));
+}
+
 TEST_F(NikitaPgTest, WhatWaitsIsKilledFirstOrItWouldBeginInThePlaceOfWhatRan) {
   GivenJobs(1, 1, 1, 1, "running");
   GivenJobs(2, 1, 1, 1, "remote_waiting");

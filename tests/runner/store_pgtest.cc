@@ -317,6 +317,7 @@ TEST_F(RunnerStorePgTest, WhatHasEndedSinceThePlanMakesNoRoomInIt) {
     SCOPED_TRACE(kind);
     const auto campaign = GivenCampaign({.ntasks = 100});
     const std::string its = std::to_string(campaign);
+    if (kind == "epilogue") Sql("UPDATE campaigns SET finishing_since = now() WHERE id = " + its);
     GivenGrant(campaign, 1, 1, kind);
     const auto batches = Claim();
     ASSERT_EQ(batches.size(), 1u);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
 
+double Seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
 constexpr std::int64_t kPrologue = -1, kEpilogue = -2;
 
 std::int64_t TaskOf(const cluster::Batch& batch, std::size_t i) {
@@ -256,15 +258,28 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
   return ids;
 }
 
+// Whether an epilogue of its campaign began there after `job`: the prologue is needed again.
+bool SimulatedSite::AfterEpilogue(const std::string& cluster, const Job& before) {
+  for (const auto& [id, job] : jobs_[cluster])
+    if (job.campaign == before.campaign && job.task == kEpilogue && job.Started() &&
+        job.starts_at >= before.ends_at)
+      return before.task == kPrologue;
+  return false;
+}
+
 void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
-  bool prologue = false, others = false;
+  bool others = false;
+  std::int64_t prologue = -1, epilogue = -1;  // when the last good one ended, when the last began
   for (const auto& [id, job] : jobs_[cluster]) {
     if (job.campaign != one.campaign || &job == &one) continue;
-    prologue = prologue || (job.task == kPrologue && job.Succeeded());
+    if (job.task == kPrologue && job.Succeeded()) prologue = std::max(prologue, job.ends_at);
+    if (job.task == kEpilogue && job.Started()) epilogue = std::max(epilogue, job.starts_at);
     others = others || (job.Started() && !job.Ended());
   }
-  if (one.task >= 0 && one.needs_prologue && !prologue)
+  if (one.task >= 0 && one.needs_prologue && prologue < 0)
     violations_.push_back("a task began on " + cluster + " before its prologue had succeeded");
+  else if (one.task >= 0 && epilogue > prologue)
+    violations_.push_back("a task began on " + cluster + " after the epilogue, with no prologue");
   if (one.task == kEpilogue && others)
     violations_.push_back("the epilogue began on " + cluster + " while a job of its campaign ran");
 }
@@ -278,7 +293,7 @@ void SimulatedSite::Start(const std::string& cluster, const std::string& started
       if (one.task < 0 && name != cluster) continue;
       if (!job.Ended())
         violations_.push_back("task " + std::to_string(one.task) + " ran twice at once");
-      else if (job.Succeeded() && one.task != kEpilogue)  // it follows tasks that are added, too
+      else if (job.Succeeded() && one.task != kEpilogue && !AfterEpilogue(cluster, job))
         violations_.push_back("task " + std::to_string(one.task) + " ran again after its success");
     }
   one.starts_at = world::Now();
@@ -307,6 +322,8 @@ cluster::RemoteJob SimulatedSite::Seen(const std::string& id, const Job& job) co
                : job.Started() ? RemoteState::kRunning
                                : RemoteState::kHeld;
   seen.cause = job.cause;
+  if (job.Started()) seen.started_at = Seconds(job.starts_at);
+  if (job.Ended()) seen.ended_at = Seconds(job.ends_at);
   if (job.Ended() && job.cause == cluster::EndCause::kExited) seen.wait_status = job.wait_status;
   return seen;
 }
@@ -325,6 +342,22 @@ std::map<std::int64_t, int> SimulatedSite::Successes(std::int64_t campaign) {
     for (const auto& [id, job] : jobs)
       if (job.campaign == campaign && job.task >= 0 && job.Succeeded()) ++successes[job.task];
   return successes;
+}
+
+std::vector<std::string> SimulatedSite::WithoutEpilogue(std::int64_t campaign) const {
+  std::vector<std::string> clusters;
+  for (const auto& [name, jobs] : jobs_) {
+    std::int64_t last = 0, epilogue = 0;
+    for (const auto& [id, job] : jobs) {
+      if (job.campaign != campaign || !job.needs_prologue || !job.Started()) continue;
+      if (job.task != kEpilogue)
+        last = std::max(last, job.ends_at);
+      else if (job.Ended() && job.cause == cluster::EndCause::kExited)
+        epilogue = std::max(epilogue, job.starts_at);
+    }
+    if (last > epilogue) clusters.push_back(name);
+  }
+  return clusters;
 }
 
 int SimulatedSite::Live(std::int64_t campaign) {

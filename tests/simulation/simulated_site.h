@@ -27,6 +27,9 @@ class SimulatedSite {
   const std::vector<std::string>& Violations() const { return violations_; }
   void AddViolation(const std::string& what) { violations_.push_back(what); }
   std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
+  /// Where the campaign's scripts run around its tasks, clusters where no epilogue ended by itself
+  /// after the last of them.
+  std::vector<std::string> WithoutEpilogue(std::int64_t campaign) const;
   /// Jobs of the campaign that have not ended.
   int Live(std::int64_t campaign);
   /// Nobody may send jobs to `cluster` from here on, for it is `why` ("drained"), or may again.
@@ -54,6 +57,7 @@ class SimulatedSite {
   };
   std::vector<std::string> Take(const std::string& cluster, const cluster::Batch& batch, bool hold);
   void Start(const std::string& cluster, const std::string& id, Job& job);
+  bool AfterEpilogue(const std::string& cluster, const Job& before);
   void CheckScripts(const std::string& cluster, const Job& one);
   void TakeLate();
   cluster::RemoteJob Seen(const std::string& id, const Job& job) const;

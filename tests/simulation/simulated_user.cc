@@ -65,6 +65,10 @@ class Requests {
     else if (reply.status < 500)
       site_.AddViolation("an order is refused: " + reply.json.dump());
   }
+  bool HasEnded(const std::string& campaign) {
+    const auto answer = Ask("GET", campaign);
+    return answer.status == 200 && answer.json.at("state") == "terminated";
+  }
   void SetClusters(const std::string& campaign, const std::string& clusters) {
     Ask("PATCH", campaign, "", {{"set", {{"clusters", clusters}}}});
   }
@@ -139,16 +143,21 @@ const Settings kOfCampaigns{
 // Few, since each campaign must end within the run.
 constexpr std::size_t kMostOrders = 4;
 
+std::string NewKey(const Orders& orders) { return "order-" + std::to_string(orders.all.size()); }
+
+Order OneMore(const Orders& orders, std::int64_t campaign, bool last = false) {
+  Order order{.path = PathOf(campaign) + "/jobs", .key = NewKey(orders), .body = {"one more"}};
+  order.tasks = 1;
+  order.last = last;
+  return order;
+}
+
 // A campaign, or one task more for one that there is.
 Order NewOrder(const Orders& orders) {
-  Order order{.key = "order-" + std::to_string(orders.all.size())};
   const auto tasks = orders.Tasks();
-  if (!tasks.empty() && world::Chance(60)) {
-    order.path = PathOf(std::next(tasks.begin(), world::Random(tasks.size()))->first) + "/jobs";
-    order.body = {"one more"};
-    order.tasks = 1;
-    return order;
-  }
+  if (!tasks.empty() && world::Chance(60))
+    return OneMore(orders, std::next(tasks.begin(), world::Random(tasks.size()))->first);
+  Order order{.key = NewKey(orders)};
   order.path = "/campaigns";
   json there = {{"exec_file", "./job.sh"}};
   const bool scripts = world::Chance(40);
@@ -184,6 +193,11 @@ std::map<std::int64_t, int> Orders::Tasks() const {
   for (const auto& order : all)
     if (order.campaign != 0) tasks[order.campaign] += order.tasks;
   return tasks;
+}
+
+bool Orders::Complete() const {
+  return Tasks().empty() ||
+         std::any_of(all.begin(), all.end(), [](const Order& o) { return o.last; });
 }
 
 bool Orders::Answered() const {
@@ -225,7 +239,10 @@ void SimulatedUser::Main() {
     if (calm) {
       for (const char* each : {"c1", "c2"}) requests.EndDrain(each), requests.EndObserve(each);
       if (!reset) reset = Reset(requests, ordered);
-      if (unanswered != orders_.all.end()) requests.Send(*unanswered);
+      if (unanswered != orders_.all.end())
+        requests.Send(*unanswered);
+      else if (!orders_.Complete() && requests.HasEnded(PathOf(ordered.front())))
+        requests.Send(orders_.all.emplace_back(OneMore(orders_, ordered.front(), true)));
       for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
       for (const auto id : campaigns) {
         requests.CloseEvents(PathOf(id));  // also of a prologue that failed

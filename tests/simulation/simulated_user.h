@@ -17,6 +17,7 @@ struct Order {
   std::string path, key;  ///< Idempotency-Key
   nlohmann::json body;
   int tasks = 0;
+  bool last = false;          ///< after which there are no others
   std::int64_t campaign = 0;  ///< of the answer; 0: none has come yet
 };
 
@@ -27,6 +28,8 @@ class Orders {
   /// Tasks of each campaign that the answers name.
   std::map<std::int64_t, int> Tasks() const;
   bool Answered() const;
+  /// The first campaign has ended and been given another task, if there is one.
+  bool Complete() const;
 };
 
 /// A process of the world (scheduler.h) with sessions of its own, as the API's.
@@ -35,7 +38,8 @@ class SimulatedUser {
   /// Ends jobs, pauses, resumes and retries both campaigns, empties clusters; cancels `given_up`;
   /// submits others, gives them more tasks and other clusters; sets what may be set of clusters,
   /// the policy and campaigns. An order without an answer is repeated, at the latest when the world
-  /// is calm, and all that was set is reset then.
+  /// is calm, and all that was set is reset then; one of its campaigns gets another task when it
+  /// has ended.
   SimulatedUser(std::string conninfo, SimulatedSite& site, const Config& config,
                 std::int64_t campaign, std::int64_t given_up, Orders& orders);
   /// Its process is killed.

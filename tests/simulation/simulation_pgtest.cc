@@ -92,9 +92,12 @@ class SimulationPgTest : public test::RowsTest {
       return Count("done WHERE counted AND campaign_id = " + std::to_string(id));
     };
     if (site.Successes(campaign).size() != kTasks || counted(campaign) != kTasks) return false;
-    if (!orders_.Answered()) return false;
+    if (!orders_.Answered() || !orders_.Complete()) return false;
     for (const auto& [ordered, tasks] : orders_.Tasks())
-      if (counted(ordered) != tasks) return false;
+      if (counted(ordered) != tasks ||
+          Count("campaigns WHERE completion_time IS NOT NULL AND id = " +
+                std::to_string(ordered)) != 1)
+        return false;
     const auto id = std::to_string(given_up);
     return given_up == 0 || counted(given_up) == kGivenUpTasks ||
            (Count("campaigns WHERE state = 'cancelled' AND id = " + id) == 1 &&
@@ -127,6 +130,7 @@ class SimulationPgTest : public test::RowsTest {
       EXPECT_EQ(successes.size(), static_cast<std::size_t>(tasks)) << "campaign " << id;
       for (const auto& [task, n] : successes)
         EXPECT_EQ(n, 1) << "task " << task << " of campaign " << id;
+      EXPECT_EQ(Join(site.WithoutEpilogue(id), ", "), "") << "campaign " << id;
       ExpectConservation(id);
     }
   }

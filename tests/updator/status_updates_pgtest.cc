@@ -690,6 +690,77 @@ TEST_F(StatusUpdatesPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) 
   EXPECT_EQ(State(campaign), "terminated");
 }
 
+// They ran beside it, or without what it had removed, and sometimes no other epilogue followed
+// them.
+TEST_F(StatusUpdatesPgTest, TasksAddedDuringAnEpilogueComeAfterItBetweenAPrologueAndAnother) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  Sql("UPDATE campaign_clusters SET prologue = 'true', epilogue = 'true'");
+  const auto live = [&](const std::string& kind) {  // as a plan of this alone
+    Sql("DELETE FROM grants");
+    return GivenLive(campaign, 1, 1, kind);
+  };
+  const auto run = [&](const std::string& kind) {
+    const auto jobs = live(kind);
+    ASSERT_EQ(jobs.size(), 1u) << kind;
+    Apply({Ended(jobs[0], 0)});
+    Update({campaign});
+  };
+  EXPECT_TRUE(live("task").empty()) << "there was no prologue yet";
+  run("prologue");
+  run("task");
+  for (const bool killed : {false, true}) {
+    SCOPED_TRACE(killed);
+    const auto epilogue = live("epilogue");
+    ASSERT_EQ(epilogue.size(), 1u);
+    Sql("UPDATE campaign_cursor SET ntasks = ntasks + 1");
+    Sql("UPDATE campaigns SET finishing_since = NULL");
+    EXPECT_TRUE(live("task").empty()) << "the epilogue is in flight";
+    EXPECT_TRUE(live("prologue").empty()) << "the epilogue is in flight";
+    Apply(
+        {killed ? Ended(epilogue[0], std::nullopt, EndCause::kPreempted) : Ended(epilogue[0], 0)});
+    EXPECT_EQ(Count("placements WHERE prologue = 'undone'"), 1) << "it may have begun to clean up";
+    EXPECT_TRUE(live("task").empty());
+    EXPECT_TRUE(live("epilogue").empty()) << "there is a task to come";
+    run("prologue");
+    run("task");
+    EXPECT_EQ(Count("campaigns WHERE state = 'in_treatment' AND finishing_since IS NOT NULL"), 1);
+  }
+  run("epilogue");
+  EXPECT_EQ(State(campaign), "terminated");
+}
+
+// The campaign ended without it, and its epilogue never came; where it waits, nothing is to clean
+// up.
+TEST_F(StatusUpdatesPgTest, APrologueInFlightAtTheEndIsFollowedByItsEpilogueIfItHasBegun) {
+  GivenClusters(2);
+  for (const bool begun : {true, false}) {
+    SCOPED_TRACE(begun);
+    const auto campaign = GivenCampaign({.ntasks = 1, .clusters = 2});
+    Sql("UPDATE campaign_clusters SET epilogue = 'true'");
+    Sql("UPDATE campaign_clusters SET prologue = 'sleep 100' WHERE cluster_id = 2");
+    const auto prologue = GivenLive(campaign, 2, 1, "prologue");
+    Apply({Ended(GivenLive(campaign, 1, 1).at(0), 0)});
+    Update({campaign});
+    const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
+    Apply({Ended(epilogue.at(0), 0)});
+    Update({campaign});
+    EXPECT_EQ(State(campaign), "in_treatment");
+    EXPECT_TRUE(GivenLive(campaign, 2, 1, "epilogue").empty()) << "not beside its prologue";
+    Sql("INSERT INTO kills (job_id, reason) VALUES (" + std::to_string(prologue.at(0)) +
+        ", 'campaign_over')");
+    auto end = Ended(prologue.at(0), std::nullopt, EndCause::kDeleted);
+    if (!begun) end.remote.started_at = 0;
+    Apply({end});
+    Update({campaign});
+    EXPECT_EQ(State(campaign), begun ? "in_treatment" : "terminated");
+    if (!begun) continue;
+    Apply({Ended(GivenLive(campaign, 2, 1, "epilogue").at(0), 0)});
+    Update({campaign});
+    EXPECT_EQ(State(campaign), "terminated");
+  }
+}
+
 TEST_F(StatusUpdatesPgTest, AnEpilogueThatDoesNotRunIsReportedAndGivenUp) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 2, .clusters = 2});

@@ -70,24 +70,25 @@ void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row, bool 
 json PlacementJson(const sql::ShowPlacementsRow& row, const std::string& state, bool may_read) {
   const auto n_ok = row.n_ok;
   const double sum = row.sum_s;
-  json placement = {{"cluster_name", row.name},
-                    {"active_jobs", row.submitted + row.remote_waiting + row.running},
-                    {"queued_jobs", row.launching},
-                    {"prologue_ok", !row.has_prologue || row.prologue == "done"},
-                    {"epilogue_ok", !row.has_epilogue || row.epilogue == "done"},
-                    {"running", row.running},
-                    {"remote_waiting", row.remote_waiting},
-                    {"submitted", row.submitted},
-                    {"done", row.done},
-                    {"failed", row.ended_badly},
-                    {"preempted", row.preempted},
-                    {"throughput", OrNull(row.rate)},
-                    {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
-                    {"job_ratio", OrNull(row.job_ratio)},
-                    {"ends", EndsOf(state, row.end_low, row.end_high)},
-                    {"slots", row.slots},
-                    {"walltime_s", row.walltime_s},
-                    {"asked_walltime_s", OrNull(row.asked_walltime_s)}};
+  json placement = {
+      {"cluster_name", row.name},
+      {"active_jobs", row.submitted + row.remote_waiting + row.running},
+      {"queued_jobs", row.launching},
+      {"prologue_ok", !row.has_prologue || row.prologue == "done" || row.prologue == "undone"},
+      {"epilogue_ok", !row.has_epilogue || row.epilogue == "done"},
+      {"running", row.running},
+      {"remote_waiting", row.remote_waiting},
+      {"submitted", row.submitted},
+      {"done", row.done},
+      {"failed", row.ended_badly},
+      {"preempted", row.preempted},
+      {"throughput", OrNull(row.rate)},
+      {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
+      {"job_ratio", OrNull(row.job_ratio)},
+      {"ends", EndsOf(state, row.end_low, row.end_high)},
+      {"slots", row.slots},
+      {"walltime_s", row.walltime_s},
+      {"asked_walltime_s", OrNull(row.asked_walltime_s)}};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
   if (placement["throughput"].is_null() && n_ok > 0 && row.first_start) {
