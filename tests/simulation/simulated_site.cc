@@ -136,6 +136,7 @@ class SimulatedCluster final : public cluster::Cluster {
     Call call("status: poll");
     site_.TakeLate();
     auto result = caps_.feed ? PollFeed(request) : PollJobs(request);
+    result.cluster_time = Seconds(world::Now());
     for (const auto& job : result.jobs)
       if (job.state == RemoteState::kEnded && job.cause == cluster::EndCause::kDeleted)
         sessions::KilledJobSeen();
