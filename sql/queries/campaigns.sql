@@ -238,12 +238,13 @@ WHERE c.id = $1;
 
 -- name: LockCursor
 -- returns: type text, waiting int64
--- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends. Nothing
--- when somebody else has it: whoever waited here would keep the news of all campaigns waiting.
+-- Locks campaign $1 and its cursor: no task is added, and no task or prologue claimed, until the
+-- transaction ends. Nothing when somebody else has them: whoever waited here would keep the news of
+-- all campaigns waiting.
 SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
-FOR UPDATE OF cur SKIP LOCKED;
+FOR NO KEY UPDATE OF cur, c SKIP LOCKED;
 
 -- name: MarkPurged
 -- returns: id int64

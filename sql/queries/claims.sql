@@ -96,6 +96,15 @@ SELECT w.campaign_id, r.first_idx, coalesce(r.end_idx - r.first_idx, 0) AS n
 FROM wanted AS w LEFT JOIN range AS r USING (campaign_id)
 WHERE r.end_idx > r.first_idx OR r.campaign_id IS NULL;
 
+-- name: ClaimPrologues
+-- returns: campaign_id int64
+-- plan: generic
+-- Those of campaigns $1 that go on, locked: the updator ends none of them until it can see what is
+-- claimed here. One that somebody else has is left out.
+SELECT id AS campaign_id FROM campaigns
+WHERE id = ANY ($1::bigint[]) AND state = 'in_treatment' AND finishing_since IS NULL
+FOR SHARE SKIP LOCKED;
+
 -- name: ClaimReplicas
 -- returns: idx int64, attempt int
 -- Up to $2 tasks of campaign $1 that run in one copy only, the longest first; those that run on

@@ -181,6 +181,7 @@ class Store {
   TasksByCampaign TakeFresh(db::Tx& tx, const std::vector<Want>& wants,
                             const TasksByCampaign& retried, bool one_post);
   std::vector<ClaimedTask> Replicas(db::Tx& tx, const Want& want);
+  std::set<std::int64_t> TakePrologues(db::Tx& tx, const std::vector<Want>& wants);
   std::vector<ClaimedBatch> TakeBatches(db::Tx& tx, const std::vector<Want>& wants,
                                         const std::function<int(std::int64_t)>& max_array,
                                         bool one_post);

@@ -130,10 +130,22 @@ std::vector<ClaimedTask> Store::Replicas(db::Tx& tx, const Want& want) {
   return tasks;
 }
 
+std::set<std::int64_t> Store::TakePrologues(db::Tx& tx, const std::vector<Want>& wants) {
+  std::vector<std::int64_t> asked;
+  for (const auto& w : wants)
+    if (w.kind == BatchKind::kPrologue) asked.push_back(w.campaign_id);
+  std::set<std::int64_t> out;
+  if (asked.empty()) return out;
+  for (const auto& row : tx.Exec(sql::kClaimPrologues, asked)) out.insert(row.campaign_id);
+  left_out_ = left_out_ || out.size() < asked.size();
+  return out;
+}
+
 std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>& wants,
                                              const std::function<int(std::int64_t)>& max_array,
                                              bool one_post) {
   auto retried = TakeRetried(tx, wants), fresh = TakeFresh(tx, wants, retried, one_post);
+  const auto prologues = TakePrologues(tx, wants);
   std::vector<ClaimedBatch> batches;
   const auto add = [&](const Want& want, const std::vector<ClaimedTask>& tasks) {
     const int most = max_array(want.campaign_id);
@@ -159,7 +171,7 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       add(want, Replicas(tx, want));
-    } else {
+    } else if (want.kind == BatchKind::kEpilogue || prologues.count(want.campaign_id) != 0) {
       add(want, {{-1, 1}});
     }
   }

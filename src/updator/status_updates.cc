@@ -147,8 +147,10 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
       end.message = failure->second.message;
     }
     end.wait_status = u.remote.wait_status;
-    if (u.remote.started_at > 0 && u.cluster_time > 0)
-      end.started_ago_s = Ago(u, u.remote.started_at);
+    if (u.remote.started_at > 0)
+      end.started_ago_s = u.cluster_time > 0 ? Ago(u, u.remote.started_at)
+                                             // It tells no clock: as if it had ended now.
+                                             : Lasting(u.remote.ended_at - u.remote.started_at);
     end.ended_ago_s = Ago(u, u.remote.ended_at);
     end.node = ValidUtf8(u.remote.node);
     const auto& said = u.remote.measured;
