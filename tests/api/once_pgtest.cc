@@ -71,6 +71,29 @@ TEST_F(OncePgTest, ARequestThatIsRepeatedWithItsKeyIsCarriedOutOnce) {
         << route;
 }
 
+// It said "look before you repeat it" of all.
+TEST_F(OncePgTest, AnAnswerThatIsInDoubtSaysWhetherToSendItAgain) {
+  const json jdl{{"name", "x"},
+                 {"exec_file", "./x"},
+                 {"nb_jobs", 3},
+                 {"clusters", {{"alpha", json::object()}}}};
+  Sql("CREATE FUNCTION go_away() RETURNS trigger AS $$BEGIN PERFORM "
+      "pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$ LANGUAGE plpgsql;"
+      "CREATE CONSTRAINT TRIGGER go_away AFTER INSERT ON campaigns DEFERRABLE INITIALLY DEFERRED"
+      " FOR EACH ROW EXECUTE FUNCTION go_away()");
+  const auto plain = Ask("alice", "POST", "/campaigns", jdl);
+  EXPECT_EQ(plain.status, 503);
+  EXPECT_EQ(plain.body["in_doubt"], true);
+  EXPECT_EQ(plain.body["hint"], "look before you repeat it");
+  const auto keyed = Ask("alice", "POST", "/campaigns", jdl, {{"Idempotency-Key", "k1"}});
+  EXPECT_EQ(keyed.status, 503);
+  EXPECT_EQ(keyed.body["in_doubt"], true);
+  EXPECT_EQ(keyed.body["hint"],
+            "send it again with the same Idempotency-Key: it is carried out once");
+  Sql("DROP TRIGGER go_away ON campaigns");
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl, {{"Idempotency-Key", "k1"}}).status, 201);
+}
+
 TEST_F(OncePgTest, RequestsWithOneKeyAtOnceAreOne) {
   json jdl{{"name", "x"}, {"exec_file", "./x"}, {"clusters", {{"alpha", json::object()}}}};
   ExpectOneOf(6, "/campaigns?upload=" + std::to_string(Upload({"a", "b"})), jdl, "k1");

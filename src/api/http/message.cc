@@ -33,6 +33,14 @@ nlohmann::json ApiError::Body() const {
 ApiError NotFound(const std::string& what) {
   return ApiError(404, "Not found", what + " does not exist");
 }
+ApiError InDoubt(const std::string& hint) {
+  ApiError error(503, "Unavailable",
+                 "the database went away in the middle of a commit: the request may or may not "
+                 "have been carried out",
+                 hint);
+  error.extra["in_doubt"] = true;
+  return error;
+}
 ApiError BadRequest(const std::string& message, const std::string& hint) {
   return ApiError(400, "Error", message, hint);
 }

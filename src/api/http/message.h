@@ -48,6 +48,8 @@ class ApiError : public std::runtime_error {
 
 /// 404; `what` = "campaign 12".
 ApiError NotFound(const std::string& what);
+/// 503, "in_doubt": the commit was not answered. `hint` = "look before you repeat it".
+ApiError InDoubt(const std::string& hint);
 /// 400.
 ApiError BadRequest(const std::string& message, const std::string& hint = "");
 /// The `number`th parameter that was sent, from 1, cannot be one. Its number stands apart: a client

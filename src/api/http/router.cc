@@ -72,14 +72,8 @@ Reply ReplyOf(const std::exception& e, const Request& request) {
     return ErrorReply(
         ApiError(away ? 503 : 500, away ? "Unavailable" : "Error", e.what(), fatal->hint()));
   }
-  if (dynamic_cast<const db::InDoubt*>(&e) != nullptr) {
-    auto reply = ErrorReply(ApiError(503, "Unavailable",
-                                     "the database went away in the middle of a commit: the "
-                                     "request may or may not have been carried out",
-                                     "look before you repeat it"));
-    reply.json["in_doubt"] = true;
-    return reply;
-  }
+  if (dynamic_cast<const db::InDoubt*>(&e) != nullptr)
+    return ErrorReply(InDoubt("look before you repeat it"));
   log::error("[{}] {} {}: {}", request.id, request.method, request.path, e.what());
   if (dynamic_cast<const db::Broken*>(&e) != nullptr)
     return ErrorReply(

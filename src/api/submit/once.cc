@@ -36,6 +36,8 @@ Reply Once(Context& context, const Request& request, const Handler& carry_out) {
   // The first one may end meanwhile: its key is there then, or its upload is taken.
   try {
     return carry_out(context, request);
+  } catch (const db::InDoubt&) {
+    throw InDoubt("send it again with the same Idempotency-Key: it is carried out once");
   } catch (const db::UniqueViolation&) {
     if (auto before = CarriedOutBefore(context, request)) return std::move(*before);
     throw;
