@@ -242,7 +242,8 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
             .index = static_cast<int>(i),
             .campaign = batch.campaign_id,
             .task = TaskOf(batch, i),
-            .needs_prologue = batch.campaign_name.ends_with(kWithScripts)};
+            .needs_prologue = batch.campaign_name.find(kWithScripts) != std::string::npos,
+            .copies = batch.campaign_name.find(kWithCopies) != std::string::npos ? 1 : 0};
     job.lasts = (500 + world::Random(8000)) * kMs;
     // Before the grid has recorded it, where it starts at once.
     if (Happens("jobs", "ends at once", 25)) job.lasts = world::Random(20) * kMs;
@@ -259,27 +260,45 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
   return ids;
 }
 
-// Whether an epilogue of its campaign began there after `job`: the prologue is needed again.
-bool SimulatedSite::AfterEpilogue(const std::string& cluster, const Job& before) {
+// A task runs once at a time (in a campaign with copies, twice), and not after its success; a
+// script once at a time on its cluster, and a prologue again only after an epilogue.
+void SimulatedSite::CheckOnce(const std::string& cluster, const Job& one) {
+  const auto task = "task " + std::to_string(one.task);
+  int running = 0;
+  for (const auto& [name, jobs] : jobs_)
+    for (const auto& [id, job] : jobs) {
+      if (job.campaign != one.campaign || job.task != one.task || &job == &one || !job.Started() ||
+          (one.task < 0 && name != cluster))
+        continue;
+      running += !job.Ended();
+      // Who claimed the copy cannot know yet.
+      if (!job.Succeeded() || one.task == kEpilogue || one.copies) continue;
+      if (one.task == kPrologue && LastEpilogue(cluster, one.campaign) >= job.ends_at) continue;
+      violations_.push_back(task + " ran again after its success");
+    }
+  if (running > one.copies) violations_.push_back(task + " ran too often at once");
+}
+
+// When the last epilogue of the campaign began there; -1: none has.
+std::int64_t SimulatedSite::LastEpilogue(const std::string& cluster, std::int64_t campaign) {
+  std::int64_t last = -1;
   for (const auto& [id, job] : jobs_[cluster])
-    if (job.campaign == before.campaign && job.task == kEpilogue && job.Started() &&
-        job.starts_at >= before.ends_at)
-      return before.task == kPrologue;
-  return false;
+    if (job.campaign == campaign && job.task == kEpilogue && job.Started())
+      last = std::max(last, job.starts_at);
+  return last;
 }
 
 void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
   bool others = false;
-  std::int64_t prologue = -1, epilogue = -1;  // when the last good one ended, when the last began
+  std::int64_t prologue = -1;  // when the last good one ended
   for (const auto& [id, job] : jobs_[cluster]) {
     if (job.campaign != one.campaign || &job == &one) continue;
     if (job.task == kPrologue && job.Succeeded()) prologue = std::max(prologue, job.ends_at);
-    if (job.task == kEpilogue && job.Started()) epilogue = std::max(epilogue, job.starts_at);
     others = others || (job.Started() && !job.Ended());
   }
   if (one.task >= 0 && one.needs_prologue && prologue < 0)
     violations_.push_back("a task began on " + cluster + " before its prologue had succeeded");
-  else if (one.task >= 0 && epilogue > prologue)
+  else if (one.task >= 0 && LastEpilogue(cluster, one.campaign) > prologue)
     violations_.push_back("a task began on " + cluster + " after the epilogue, with no prologue");
   if (one.task == kEpilogue && others)
     violations_.push_back("the epilogue began on " + cluster + " while a job of its campaign ran");
@@ -287,16 +306,7 @@ void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
 
 void SimulatedSite::Start(const std::string& cluster, const std::string& started, Job& one) {
   CheckScripts(cluster, one);
-  for (const auto& [name, jobs] : jobs_)
-    for (const auto& [id, job] : jobs) {
-      if (job.campaign != one.campaign || job.task != one.task || id == started || !job.Started())
-        continue;
-      if (one.task < 0 && name != cluster) continue;
-      if (!job.Ended())
-        violations_.push_back("task " + std::to_string(one.task) + " ran twice at once");
-      else if (job.Succeeded() && one.task != kEpilogue && !AfterEpilogue(cluster, job))
-        violations_.push_back("task " + std::to_string(one.task) + " ran again after its success");
-    }
+  CheckOnce(cluster, one);
   one.starts_at = world::Now();
   one.ends_at = one.starts_at + (calm_ ? std::min(one.lasts, 3 * kSecond) : one.lasts);
   world::Trace("job " + started + " of task " + std::to_string(one.task) + " starts");
@@ -359,6 +369,13 @@ std::vector<std::string> SimulatedSite::WithoutEpilogue(std::int64_t campaign) c
     if (last > epilogue) clusters.push_back(name);
   }
   return clusters;
+}
+
+bool SimulatedSite::HasCopies(std::int64_t campaign) const {
+  for (const auto& [name, jobs] : jobs_)
+    for (const auto& [id, job] : jobs)
+      if (job.campaign == campaign) return job.copies > 0;
+  return false;
 }
 
 int SimulatedSite::Live(std::int64_t campaign) {

@@ -11,7 +11,8 @@
 
 namespace cigri::test {
 
-inline constexpr char kWithScripts[] = "-with-scripts";  ///< ends the name of such a campaign
+/// In the names of such campaigns.
+inline constexpr char kWithScripts[] = "-with-scripts", kWithCopies[] = "-with-copies";
 
 /// In a world of its own clock (scheduler.h). Cluster 1 takes jobs on hold and is asked about each,
 /// as Slurm; cluster 2 has a feed, as a local one; both revoke tags or, by the seed, do not.
@@ -22,14 +23,16 @@ class SimulatedSite {
   /// What waits for a long time ends soon.
   void Calm();
   /// What the clusters saw that must not be: a task that ran again after its success, or twice at
-  /// once (or a prologue or an epilogue on its cluster); jobs that were sent to a cluster that is
-  /// closed; a task that began before its prologue had succeeded, an epilogue beside other jobs.
+  /// once (three times in a campaign with copies; or a prologue or an epilogue on its cluster);
+  /// jobs that were sent to a cluster that is closed; a task that began before its prologue had
+  /// succeeded, an epilogue beside other jobs.
   const std::vector<std::string>& Violations() const { return violations_; }
   void AddViolation(const std::string& what) { violations_.push_back(what); }
   std::map<std::int64_t, int> Successes(std::int64_t campaign);  ///< by task
   /// Where the campaign's scripts run around its tasks, clusters where no epilogue ended by itself
   /// after the last of them.
   std::vector<std::string> WithoutEpilogue(std::int64_t campaign) const;
+  bool HasCopies(std::int64_t campaign) const;  ///< its tasks may run in two copies
   /// Jobs of the campaign that have not ended.
   int Live(std::int64_t campaign);
   /// Nobody may send jobs to `cluster` from here on, for it is `why` ("drained"), or may again.
@@ -42,6 +45,7 @@ class SimulatedSite {
     int index = 0;
     std::int64_t campaign = 0, task = 0;  // task -1: a prologue, -2: an epilogue
     bool needs_prologue = false;
+    int copies = 0;  // that it may have next to it
     std::int64_t starts_at = INT64_MAX, ends_at = INT64_MAX, lasts = 0;  // by the world's clock
     bool killed = false;
     cluster::EndCause cause = cluster::EndCause::kExited;
@@ -57,7 +61,8 @@ class SimulatedSite {
   };
   std::vector<std::string> Take(const std::string& cluster, const cluster::Batch& batch, bool hold);
   void Start(const std::string& cluster, const std::string& id, Job& job);
-  bool AfterEpilogue(const std::string& cluster, const Job& before);
+  void CheckOnce(const std::string& cluster, const Job& one);
+  std::int64_t LastEpilogue(const std::string& cluster, std::int64_t campaign);
   void CheckScripts(const std::string& cluster, const Job& one);
   void TakeLate();
   cluster::RemoteJob Seen(const std::string& id, const Job& job) const;

@@ -18,9 +18,11 @@ using nlohmann::json;
 std::string PathOf(std::int64_t campaign) { return "/campaigns/" + std::to_string(campaign); }
 std::string PathOf(const std::string& cluster) { return "/admin/clusters/" + cluster; }
 
-class Requests {
+}  // namespace
+
+class UserRequests {
  public:
-  Requests(const std::string& conninfo, SimulatedSite& site, const Config& config)
+  UserRequests(const std::string& conninfo, SimulatedSite& site, const Config& config)
       : site_(site), context_(config, conninfo, 1) {
     AddSubmitRoutes(router_);
     AddSettingsRoutes(router_);
@@ -113,6 +115,8 @@ class Requests {
   api::Router router_;
 };
 
+namespace {
+
 // What operators and users set, and how it is taken back. Whatever is set, every task succeeds when
 // it is.
 struct Setting {
@@ -160,22 +164,33 @@ Order NewOrder(const Orders& orders) {
   Order order{.key = NewKey(orders)};
   order.path = "/campaigns";
   json there = {{"exec_file", "./job.sh"}};
-  const bool scripts = world::Chance(40);
-  if (scripts) there["prologue"] = {"./before.sh"}, there["epilogue"] = {"./after.sh"};
-  order.body = {{"name", order.key + (scripts ? kWithScripts : "")},
+  auto name = order.key;
+  if (world::Chance(40)) {
+    name += kWithScripts;
+    there["prologue"] = {"./before.sh"}, there["epilogue"] = {"./after.sh"};
+  }
+  const bool copies = world::Chance(40);
+  if (copies) name += kWithCopies;
+  order.body = {{"name", name},
                 {"params", {"a", "b"}},
+                {"finalize", copies},
                 {"max_tries", 1000},
                 {"clusters", {{"c1", there}, {"c2", there}}}};
   order.tasks = 2;
   return order;
 }
 
-void SetAny(Requests& requests, const std::string& path, const Settings& settings) {
-  requests.Set(path, settings[world::Random(settings.size())].set);
+template <typename T>
+const T& OneOf(const std::vector<T>& all) {
+  return all[world::Random(all.size())];
+}
+
+void SetAny(UserRequests& requests, const std::string& path, const Settings& settings) {
+  requests.Set(path, OneOf(settings).set);
 }
 
 // False: the grid could not, and must be asked again.
-bool Reset(Requests& requests, const std::vector<std::int64_t>& campaigns) {
+bool Reset(UserRequests& requests, const std::vector<std::int64_t>& campaigns) {
   bool done = true;
   const auto all = [&](const std::string& path, const Settings& settings) {
     for (const auto& setting : settings) done = requests.Set(path, setting.reset) < 500 && done;
@@ -185,6 +200,52 @@ bool Reset(Requests& requests, const std::vector<std::int64_t>& campaigns) {
   for (const auto id : campaigns) all(PathOf(id), kOfCampaigns);
   return done;
 }
+
+// What an act may concern.
+struct Choice {
+  std::string given_up, campaign, cluster, ordered;  // ordered: "" while there is none
+  Orders& orders;
+};
+
+void SendOrder(UserRequests& requests, const Choice& choice) {
+  auto& orders = choice.orders;
+  if (Order* unanswered = orders.Unanswered())
+    requests.Send(*unanswered);
+  else if (orders.all.size() < kMostOrders)
+    requests.Send(orders.all.emplace_back(NewOrder(orders)));
+}
+
+// What a user does, and how often. Of a campaign that was ordered there is nothing to change before
+// one is.
+struct Deed {
+  unsigned weight;
+  void (*act)(UserRequests&, const Choice&);
+};
+const Deed kDeeds[] = {
+    {15, [](UserRequests& r, const Choice& c) { r.Pause(c.campaign); }},
+    {20, [](UserRequests& r, const Choice& c) { r.Resume(c.campaign); }},
+    {15, [](UserRequests& r, const Choice& c) { r.EndAJob(c.campaign); }},
+    {10, [](UserRequests& r, const Choice& c) { r.Retry(c.campaign); }},
+    {4, [](UserRequests& r, const Choice& c) { r.Cancel(c.given_up); }},
+    {8, [](UserRequests& r, const Choice& c) { r.Drain(c.cluster, world::Chance(50)); }},
+    {8, [](UserRequests& r, const Choice& c) { r.EndDrain(c.cluster); }},
+    {4, [](UserRequests& r, const Choice& c) { r.Observe(c.cluster); }},
+    {3, [](UserRequests& r, const Choice& c) { r.EndObserve(c.cluster); }},
+    {2,
+     [](UserRequests& r, const Choice& c) {
+       r.EndObserve(c.cluster, {{"mode", "limited"}, {"mode_limit", 1}});
+     }},
+    {7, [](UserRequests& r, const Choice& c) { SetAny(r, PathOf(c.cluster), kOfClusters); }},
+    {8, [](UserRequests& r, const Choice&) { SetAny(r, "/admin/policy", kOfPolicy); }},
+    {6,
+     [](UserRequests& r, const Choice& c) {
+       c.ordered.empty() ? SendOrder(r, c) : SetAny(r, c.ordered, kOfCampaigns);
+     }},
+    {6,
+     [](UserRequests& r, const Choice& c) {
+       c.ordered.empty() ? SendOrder(r, c) : r.SetClusters(c.ordered, c.cluster);
+     }},
+    {14, SendOrder}};
 
 }  // namespace
 
@@ -200,9 +261,10 @@ bool Orders::Complete() const {
          std::any_of(all.begin(), all.end(), [](const Order& o) { return o.last; });
 }
 
-bool Orders::Answered() const {
-  return std::all_of(all.begin(), all.end(),
-                     [](const Order& order) { return order.campaign != 0; });
+Order* Orders::Unanswered() {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Order& order) { return order.campaign == 0; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 SimulatedUser::SimulatedUser(std::string conninfo, SimulatedSite& site, const Config& config,
@@ -223,65 +285,46 @@ SimulatedUser::~SimulatedUser() {
   thread_.join();
 }
 
+void SimulatedUser::Calm(UserRequests& requests, bool& reset) {
+  std::vector<std::int64_t> ordered;
+  for (const auto& [id, tasks] : orders_.Tasks()) ordered.push_back(id);
+  for (const char* each : {"c1", "c2"}) requests.EndDrain(each), requests.EndObserve(each);
+  if (!reset) reset = Reset(requests, ordered);
+  if (Order* unanswered = orders_.Unanswered())
+    requests.Send(*unanswered);
+  else if (!orders_.Complete() && requests.HasEnded(PathOf(ordered.front())))
+    requests.Send(orders_.all.emplace_back(OneMore(orders_, ordered.front(), true)));
+  for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
+  ordered.insert(ordered.end(), {campaign_, given_up_});
+  for (const auto id : ordered) {
+    requests.CloseEvents(PathOf(id));  // also of a prologue that failed
+    requests.Resume(PathOf(id));
+    requests.Retry(PathOf(id));
+  }
+}
+
+void SimulatedUser::Act(UserRequests& requests) {
+  std::vector<std::string> campaigns{PathOf(campaign_), PathOf(given_up_)}, ordered;
+  for (const auto& [id, tasks] : orders_.Tasks()) ordered.push_back(PathOf(id));
+  campaigns.insert(campaigns.end(), ordered.begin(), ordered.end());
+  Choice choice{PathOf(given_up_), OneOf(campaigns), world::Chance(50) ? "c1" : "c2", "", orders_};
+  if (!ordered.empty()) choice.ordered = OneOf(ordered);
+  unsigned sum = 0;
+  for (const auto& deed : kDeeds) sum += deed.weight;
+  auto dice = world::Random(sum);
+  for (const auto& deed : kDeeds) {
+    if (dice < deed.weight) return deed.act(requests, choice);
+    dice -= deed.weight;
+  }
+}
+
 void SimulatedUser::Main() {
-  Requests requests(conninfo_, site_, config_);
+  UserRequests requests(conninfo_, site_, config_);
   bool reset = false;
   while (!world::IsDead(process_)) {
     const bool calm = Faults::OfProcess().calm();
     world::SleepFor(std::chrono::milliseconds(calm ? 1000 : 300 + world::Random(3000)));
-    std::vector<std::int64_t> campaigns{campaign_, given_up_}, ordered;
-    for (const auto& [id, tasks] : orders_.Tasks()) campaigns.push_back(id), ordered.push_back(id);
-    const auto campaign = PathOf(campaigns[world::Random(campaigns.size())]);
-    const std::string cluster = world::Chance(50) ? "c1" : "c2";
-    const auto unanswered = std::find_if(orders_.all.begin(), orders_.all.end(),
-                                         [](const Order& order) { return order.campaign == 0; });
-    const auto dice = calm ? 0 : world::Random(130);
-    if (calm) {
-      for (const char* each : {"c1", "c2"}) requests.EndDrain(each), requests.EndObserve(each);
-      if (!reset) reset = Reset(requests, ordered);
-      if (unanswered != orders_.all.end())
-        requests.Send(*unanswered);
-      else if (!orders_.Complete() && requests.HasEnded(PathOf(ordered.front())))
-        requests.Send(orders_.all.emplace_back(OneMore(orders_, ordered.front(), true)));
-      for (const auto id : ordered) requests.SetClusters(PathOf(id), "c1,c2");
-      for (const auto id : campaigns) {
-        requests.CloseEvents(PathOf(id));  // also of a prologue that failed
-        requests.Resume(PathOf(id));
-        requests.Retry(PathOf(id));
-      }
-    } else if (dice < 15) {
-      requests.Pause(campaign);
-    } else if (dice < 35) {
-      requests.Resume(campaign);
-    } else if (dice < 50) {
-      requests.EndAJob(campaign);
-    } else if (dice < 60) {
-      requests.Retry(campaign);
-    } else if (dice < 64) {
-      requests.Cancel(PathOf(given_up_));
-    } else if (dice < 72) {
-      requests.Drain(cluster, world::Chance(50));
-    } else if (dice < 80) {
-      requests.EndDrain(cluster);
-    } else if (dice < 84) {
-      requests.Observe(cluster);
-    } else if (dice < 87) {
-      requests.EndObserve(cluster);
-    } else if (dice < 89) {
-      requests.EndObserve(cluster, {{"mode", "limited"}, {"mode_limit", 1}});
-    } else if (dice < 96) {
-      SetAny(requests, PathOf(cluster), kOfClusters);
-    } else if (dice < 104) {
-      SetAny(requests, "/admin/policy", kOfPolicy);
-    } else if (dice < 110 && !ordered.empty()) {
-      SetAny(requests, PathOf(ordered[world::Random(ordered.size())]), kOfCampaigns);
-    } else if (dice < 116 && !ordered.empty()) {
-      requests.SetClusters(PathOf(ordered[world::Random(ordered.size())]), cluster);
-    } else if (unanswered != orders_.all.end()) {
-      requests.Send(*unanswered);
-    } else if (orders_.all.size() < kMostOrders) {
-      requests.Send(orders_.all.emplace_back(NewOrder(orders_)));
-    }
+    calm ? Calm(requests, reset) : Act(requests);
   }
   ended_ = true;
 }

@@ -27,10 +27,12 @@ class Orders {
   std::vector<Order> all;
   /// Tasks of each campaign that the answers name.
   std::map<std::int64_t, int> Tasks() const;
-  bool Answered() const;
+  Order* Unanswered();  ///< nullptr: each is answered
   /// The first campaign has ended and been given another task, if there is one.
   bool Complete() const;
 };
+
+class UserRequests;
 
 /// A process of the world (scheduler.h) with sessions of its own, as the API's.
 class SimulatedUser {
@@ -48,6 +50,8 @@ class SimulatedUser {
 
  private:
   void Main();
+  void Act(UserRequests& requests);
+  void Calm(UserRequests& requests, bool& reset);
   const std::string conninfo_;
   SimulatedSite& site_;
   const Config& config_;

@@ -92,7 +92,7 @@ class SimulationPgTest : public test::RowsTest {
       return Count("done WHERE counted AND campaign_id = " + std::to_string(id));
     };
     if (site.Successes(campaign).size() != kTasks || counted(campaign) != kTasks) return false;
-    if (!orders_.Answered() || !orders_.Complete()) return false;
+    if (orders_.Unanswered() || !orders_.Complete()) return false;
     for (const auto& [ordered, tasks] : orders_.Tasks())
       if (counted(ordered) != tasks ||
           Count("campaigns WHERE completion_time IS NOT NULL AND id = " +
@@ -128,8 +128,11 @@ class SimulationPgTest : public test::RowsTest {
     for (const auto& [id, tasks] : campaigns) {
       const auto successes = site.Successes(id);
       EXPECT_EQ(successes.size(), static_cast<std::size_t>(tasks)) << "campaign " << id;
-      for (const auto& [task, n] : successes)
+      for (const auto& [task, n] : successes) {
+        if (site.HasCopies(id)) continue;
         EXPECT_EQ(n, 1) << "task " << task << " of campaign " << id;
+      }
+      EXPECT_EQ(site.Live(id), 0) << "a job of campaign " << id << ", which is over";
       EXPECT_EQ(Join(site.WithoutEpilogue(id), ", "), "") << "campaign " << id;
       ExpectConservation(id);
     }
