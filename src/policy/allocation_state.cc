@@ -262,7 +262,17 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
   if (!std::is_sorted(rows.begin(), rows.end(), before))
     std::sort(rows.begin(), rows.end(), before);
   campaigns.resize(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) campaigns[i].row = rows[i];
+  const Campaign* one = nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto& entry = campaigns[i];
+    const Campaign& c = *(entry.row = rows[i]);
+    entry.weight = WeightOf(c, config);
+    entry.block = BlockOf(c, entry.weight, config, now);
+    entry.in_play = entry.block == Code::kNone;
+    if (!entry.in_play || c.waiting == 0) continue;
+    shared = shared || (one != nullptr && one->user != c.user);
+    one = &c;
+  }
   placements.reserve(total);
   std::vector<const Placement*> by_cluster(clusters.size());
   for (std::size_t i = 0; i < campaigns.size(); ++i) {
@@ -274,11 +284,8 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
     entry.project = c.project;
     if (const auto u = config.users.find(c.user); entry.project.empty() && u != config.users.end())
       entry.project = u->second.parent;
-    entry.weight = WeightOf(c, config);
     entry.left = c.waiting;
     entry.cap = kPlenty;
-    entry.block = BlockOf(c, entry.weight, config, now);
-    entry.in_play = entry.block == Code::kNone;
     std::fill(by_cluster.begin(), by_cluster.end(), nullptr);
     const auto& next = campaigns[std::min(i + 1, campaigns.size() - 1)].row->placements;
     for (const auto& placement : c.placements) {
@@ -353,8 +360,7 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
     limit(placement.max_jobs - placement.in_flight, Code::kMaxJobs);
   if (!placement.verified && !campaign.test)
     // The updator holds the placement when that many have failed: in all, not at a time.
-    limit(CanaryJobs(config, placement, now) - placement.tried - placement.in_flight,
-          Code::kCanary);
+    limit(CanaryJobsLeft(config, placement, now, shared), Code::kCanary);
   if (placement.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
   if (OnlyProbes(config, campaign, placement))
     limit(now < NextProbe(config, placement) ? 0 : 1 - placement.in_flight, Code::kShortSurvival);

@@ -179,6 +179,7 @@ class AllocationState {
   /// will wait, and is given with the places in queues.
   bool whole_slots = false;
   bool ratios = false;           ///< some job is measured to take less than it asks for
+  bool shared = false;           ///< several users have tasks that may be sent
   bool affinities = false;       ///< some placement is affine (users_priority)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 
@@ -272,6 +273,12 @@ class AllocationState {
 
 /// The campaigns that share the turns of one claimant, first one first: one campaign, or all of a
 /// user's when `parallel_campaigns` says so (TECH-16). The next is served when one wants no more.
+/// Until a job of the campaign has succeeded, those that run are taken to be in the middle: how
+/// long one takes, at least. 0: nothing runs, or it is known.
+inline double AsLongAsItRan(const CampaignAllocation& c) {
+  return c.row->done > 0 || c.running_slots <= 0 ? 0 : 2 * c.running_seconds / c.running_slots;
+}
+
 struct Unit {
   std::vector<int> campaigns{};
   int head() const { return campaigns.front(); }

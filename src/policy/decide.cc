@@ -36,7 +36,8 @@ Tier TierOf(const AllocationState& alloc, const Campaign& c, bool first_results,
   return {c.cls == "scavenger" ? 3 : 2, level, first_results ? 0 : 1};
 }
 
-// Places of campaigns, with the jobs of each that go ahead of everybody's others (CIG-16).
+// Places of campaigns, with the jobs of each that go ahead of everybody's others (CIG-16): one, or
+// as many as first_results slots hold. More wide ones would be more than their user's share.
 std::map<int, std::int64_t> FirstResults(const AllocationState& alloc, const UsageSummary& usage) {
   std::map<int, std::int64_t> jobs;
   if (alloc.config.first_results <= 0) return jobs;
@@ -46,10 +47,13 @@ std::map<int, std::int64_t> FirstResults(const AllocationState& alloc, const Usa
     if (!c.in_play || c.row->test) continue;
     auto& of_user = missing[c.row->user];
     const std::int64_t own = alloc.config.first_results - c.row->done - c.held_jobs;
-    const std::int64_t n = std::min({of_user, own, c.left + c.overdue});
+    if (of_user <= 0 || own <= 0 || c.placements_begin == c.placements_end) continue;
+    const int slots = alloc.placements[c.placements_begin].slots;
+    const std::int64_t n =
+        std::min({std::max<std::int64_t>(1, of_user / slots), own, c.left + c.overdue});
     if (n <= 0) continue;
     jobs[static_cast<int>(i)] = n;
-    of_user -= n;
+    of_user -= n * slots;
   }
   return jobs;
 }

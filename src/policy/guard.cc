@@ -59,10 +59,14 @@ double NextProbe(const PolicyConfig& config, const Placement& placement) {
   return placement.killed_at + std::min(kMostS, std::ldexp(kFirstS, doubled));
 }
 
-std::int64_t CanaryJobs(const PolicyConfig& config, const Placement& placement, double now) {
+std::int64_t CanaryJobsLeft(const PolicyConfig& config, const Placement& placement, double now,
+                            bool shared) {
   constexpr double kEachS = 60;
   const double ran_s = placement.running * now - placement.running_since;
-  return config.canary_jobs + static_cast<std::int64_t>(std::clamp(ran_s / kEachS, 0.0, 1e6));
+  const auto more = static_cast<std::int64_t>(std::clamp(ran_s / kEachS, 0.0, 1e6));
+  const int at_once =
+      shared ? std::max(1, config.canary_jobs / std::max(1, placement.slots)) : config.canary_jobs;
+  return std::min(at_once, config.canary_jobs - placement.tried) + more - placement.in_flight;
 }
 
 void HoldBlackHoles(AllocationState& alloc, PlanResult& result) {

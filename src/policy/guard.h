@@ -16,9 +16,12 @@ bool OnlyProbes(const PolicyConfig& config, const Campaign& campaign, const Plac
 /// When the next probe may go: minutes after the last burst, twice as long after each other one.
 double NextProbe(const PolicyConfig& config, const Placement& placement);
 
-/// Jobs of a campaign that may be tried on a cluster before its first success there: `canary_jobs`,
-/// and one more for each minute that those there have run. What does not work there fails early.
-std::int64_t CanaryJobs(const PolicyConfig& config, const Placement& placement, double now);
+/// How many more jobs of a campaign may go to a cluster before its first success there:
+/// `canary_jobs` in all, and one more for each minute that those there have run. What does not work
+/// there fails early. While `shared` by several users, multi-slot jobs take only so many slots (one
+/// job always goes): more would be the due of others, of whom few jobs are tried, too.
+std::int64_t CanaryJobsLeft(const PolicyConfig& config, const Placement& placement, double now,
+                            bool shared);
 
 /// Successes in a row that are looked at before a campaign's placement is called a black hole; 0 =
 /// never.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +19,8 @@ constexpr double kMostKills = 1.0 / 3;
 // Unsafe slots are given up where they would do no more than so many times the work that a
 // campaign's safe ones do: a few safe slots must not keep it from a large cluster.
 constexpr double kMostGivenUp = 2;
+// Who holds less of his part than this waits for no safe slots, which others may hold for long.
+constexpr double kLeastPart = 0.5;
 
 double Part(int max, int i) { return static_cast<double>(max) * (i + 1) / kParts; }
 
@@ -33,12 +35,7 @@ std::vector<SlotLives> LivesOf(const AllocationState& alloc, const State& state)
   return lives;
 }
 
-// How long a job of the campaign takes. Until one has succeeded, those that run are taken to be in
-// the middle of it.
-double LikelyNeed(const CampaignAllocation& c) {
-  const double ran = c.running_slots > 0 ? c.running_seconds / c.running_slots : 0;
-  return std::max(c.row->need_s, c.row->done > 0 ? 0 : 2 * ran);
-}
+double LikelyNeed(const CampaignAllocation& c) { return std::max(c.row->need_s, AsLongAsItRan(c)); }
 
 void CountRunning(const AllocationState& alloc, std::vector<SlotLives>& lives) {
   for (const auto& placement : alloc.placements) {
@@ -51,18 +48,21 @@ void CountRunning(const AllocationState& alloc, std::vector<SlotLives>& lives) {
   }
 }
 
-// Users who want something now.
-double WantingUsers(const AllocationState& alloc) {
-  std::set<std::string> users;
+// Slots held by users who want something now.
+std::map<std::string, double> HeldByWantingUsers(const AllocationState& alloc) {
+  std::map<std::string, double> held;
   for (const auto& c : alloc.campaigns)
-    if (c.in_play && c.left > 0) users.insert(c.row->user);
-  return std::max<double>(1, static_cast<double>(users.size()));
+    if (c.in_play && c.left > 0) held[c.row->user];
+  for (const auto& c : alloc.campaigns)
+    if (const auto user = held.find(c.row->user); user != held.end())
+      user->second += c.used_slots();
+  return held;
 }
 
 class Keeper {
  public:
   Keeper(AllocationState& alloc, std::vector<SlotLives> lives)
-      : alloc_(alloc), lives_(std::move(lives)), users_(WantingUsers(alloc)) {}
+      : alloc_(alloc), lives_(std::move(lives)), held_(HeldByWantingUsers(alloc)) {}
 
   void Keep(const CampaignAllocation& campaign) {
     const double need = LikelyNeed(campaign);
@@ -77,9 +77,11 @@ class Keeper {
       safe += here;
       if (here > 0) ++safe_clusters, last = l;
     }
+    const double part = all / static_cast<double>(held_.size());
+    if (held_.size() > 1 && held_.at(campaign.row->user) < kLeastPart * part) return;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l)
       if (safe_clusters > 1 || (safe_clusters == 1 && l != last))
-        Limit(l, need, safe, std::max(0.0, all / users_ - safe));
+        Limit(l, need, safe, std::max(0.0, part - safe));
   }
 
  private:
@@ -131,7 +133,7 @@ class Keeper {
 
   AllocationState& alloc_;
   const std::vector<SlotLives> lives_;
-  const double users_;
+  const std::map<std::string, double> held_;
 };
 
 }  // namespace

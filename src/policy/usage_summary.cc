@@ -135,7 +135,7 @@ std::unordered_map<std::string, std::int64_t> MissingFirstResults(const Allocati
     const auto [user, fresh] = missing.try_emplace(c.row->user, alloc.config.first_results);
     if (const auto ended = summary.ended.find(c.row->user); fresh && ended != summary.ended.end())
       user->second -= ended->second;
-    user->second -= c.held_jobs;
+    user->second -= static_cast<std::int64_t>(c.held_slots);
   }
   return missing;
 }

@@ -115,10 +115,12 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kMaxJobs:
     case Code::kCanary: {
       const bool own = reason.code == Code::kMaxJobs;
-      reason.numbers = {double(own ? placement.row->max_jobs
-                                   : CanaryJobs(alloc.config, *placement.row, alloc.now)),
-                        double(placement.row->in_flight + placement.given + placement.copies),
-                        own ? 0 : double(placement.row->tried)};
+      reason.numbers = {
+          double(own ? placement.row->max_jobs
+                     : CanaryJobsLeft(alloc.config, *placement.row, alloc.now, alloc.shared) +
+                           placement.row->in_flight + placement.row->tried),
+          double(placement.row->in_flight + placement.given + placement.copies),
+          own ? 0 : double(placement.row->tried)};
       break;
     }
     case Code::kBadGroup:

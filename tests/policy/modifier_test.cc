@@ -53,6 +53,27 @@ TEST(FirstResults, TheFirstJobsOfEveryUserGoAhead) {  // CIG-16
   EXPECT_EQ(s.Given(1), 10);
 }
 
+// Ten wide ones were more than their user's share: they went ahead until all ten had ended.
+TEST(FirstResults, MultiSlotJobsCountAsTheirSlots) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.first_results = 10;
+  s.AddCluster(64);
+  s.AddCampaign(1000, "alice").done = 10;
+  s.AddCampaign(1000, "bob", {}, 16);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 32);
+  EXPECT_EQ(s.Given(2), 2);
+  s.placement(2, 1).slots = 4;
+  s.cluster(1).free = 8;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 2);
+  s.cluster(1).free = 3;
+  s.placement(2, 1).slots = 16;
+  s.cluster(1).max = 16, s.cluster(1).free = 16;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 1) << "one goes, however wide";
+}
+
 // Attack: 60 campaigns of 10 tasks in place of one had all slots of a fresh grid.
 TEST(FirstResults, ManyCampaignsHaveNoMoreOfThemThanOne) {
   for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare, PolicyKind::kUsage}) {
@@ -698,6 +719,21 @@ TEST_F(UnsafeSlotsTest, WhoHasNoOtherClusterTakesWhatThereIs) {
   EXPECT_EQ(given([](auto& s) { s.cluster(2).free = 0; }), 100) << "others hold all of it";
   EXPECT_EQ(given([](auto& s) { s.cluster(2).unusable = Unusable::kDrained; }), 100);
   EXPECT_EQ(given([](auto& s) { s.snapshot.config.survival_kills = 0; }), 100);
+}
+
+// Others held the safe slots for hours: who waited for them had half of his share.
+TEST_F(UnsafeSlotsTest, WhoHoldsLessThanHalfOfHisPartWaitsForNoSafeSlots) {
+  s_.campaign(1).waiting = 50;
+  s_.AddCampaign(500, "bob").done = 1;
+  s_.campaign(2).need_s = 3600;
+  s_.placement(2, 2).in_flight = s_.placement(2, 2).running = 50;
+  s_.placement(2, 2).running_since = 50 * s_.now;
+  s_.cluster(2).free = 10, s_.cluster(2).running = s_.cluster(2).running_slots = 50;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1), 50);
+  EXPECT_GE(s_.Given(1, 1), 40);
+  EXPECT_LE(s_.Given(2, 1), 20) << "bob holds 50 of 80";
+  EXPECT_EQ(s_.Why(2, 1), "UNSAFE_SLOTS");
 }
 
 TEST_F(UnsafeSlotsTest, AFewSafeSlotsKeepNobodyFromALargeCluster) {

@@ -395,6 +395,46 @@ TEST(CanaryJobs, EachMinuteThatTheyRunLetsOneMoreFollow) {
   EXPECT_EQ((s.Run(), s.GivenInAll()), 96);
 }
 
+// Ten wide jobs of a new campaign took all of a grid, for as long as they last, while another one
+// might only try ten narrow ones.
+TEST(CanaryJobs, WhileUsersShareMultiSlotJobsTakeAsManySlots) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.canary_jobs = 10;
+  s.AddCluster(1000);
+  s.AddCampaign(100, "alice", {}, 4);
+  EXPECT_EQ((s.Run(), s.Given(1)), 10) << "alone";
+  s.AddCampaign(100, "bob");
+  s.Run();
+  EXPECT_EQ(s.Given(1), 2);
+  EXPECT_EQ(s.Given(2), 10);
+  s.placement(1, 1).slots = 16;
+  EXPECT_EQ((s.Run(), s.Given(1)), 1);
+  s.placement(1, 1).tried = 9;
+  EXPECT_EQ((s.Run(), s.Given(1)), 1);
+  s.placement(1, 1).tried = 10;
+  EXPECT_EQ((s.Run(), s.Given(1)), 0);
+}
+
+// What starts from a queue is beyond its user's share. Jobs that nobody knows the length of counted
+// as long as the longest known ones: those of eight hours kept what they got at each end of short
+// ones.
+TEST(Flow, JobsThatRunForLongAndHaveNotEndedCountAsLongOnes) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(100).waiting_allowed = 6;
+  s.AddCampaign(1000, "alice");
+  s.AddCampaign(1000, "bob").done = 100;
+  s.campaign(2).mean_s = s.campaign(2).need_s = 100;
+  for (const int id : {1, 2}) {
+    s.placement(id, 1).in_flight = s.placement(id, 1).running = 50;
+    s.placement(id, 1).running_since = 50 * (s.now - (id == 1 ? 900 : 50));
+  }
+  s.cluster(1).free = 0;
+  s.cluster(1).running = s.cluster(1).running_slots = 100;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0);
+  EXPECT_EQ(s.Given(2), 6);
+}
+
 TEST(Prologue, ItGoesAloneAndTheJobsAfterIt) {
   PolicyFixture s;
   s.AddCluster(10);

@@ -156,7 +156,8 @@ RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
       for (const auto& g : result.plan.allocations)
         if (!g.shadow && g.campaign == c.id && g.cluster == l.cluster) n += g.n;
       if (l.max_jobs != kNoLimit) RC_ASSERT(n == 0 || n + l.in_flight <= l.max_jobs);
-      if (!l.verified && !c.test) RC_ASSERT(n == 0 || n + l.in_flight <= CanaryJobs(s.config, l, 1000));
+      if (!l.verified && !c.test)
+        RC_ASSERT(n == 0 || n <= CanaryJobsLeft(s.config, l, 1000, false));
       user_slots[c.user] += (n + l.in_flight) * l.slots;
       grid_jobs += n + l.in_flight;
       if (!c.licences.empty()) licences += (n + l.in_flight) * c.licences.at("x");

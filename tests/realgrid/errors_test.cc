@@ -96,6 +96,7 @@ TEST_F(RealMemoryTest, ATaskThatSlurmKillsForItsMemoryIsRetriedWithMore) {
   if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it starts Slurm";
   Grid grid("here=1");
   const bool newest = std::getenv("CIGRI_REAL_SLURM_API") != nullptr;
+  RunScript("slurm-down", "--wipe slurm1");  // it may be of another release
   const auto up = grid.Run(
       {"/usr/bin/env", std::string("SLURM_UP_RELEASE=") + (newest ? "trixie" : ""),
        "SLURM_UP_EXTRA=SelectTypeParameters=CR_CPU_Memory\nJobAcctGatherType=jobacct_gather/linux\n"

@@ -120,7 +120,8 @@ std::pair<double, int> NextJob(const AllocationState& alloc, const Claim& claim)
   for (const int i : claim.unit.campaigns) {
     const CampaignAllocation& c = alloc.campaigns[i];
     if (alloc.Demand(i) > 0 && c.placements_begin < c.placements_end)
-      return {MeanOf(*c.row), alloc.placements[c.placements_begin].slots};
+      return {std::max(MeanOf(*c.row), AsLongAsItRan(c)),
+              alloc.placements[c.placements_begin].slots};
   }
   return {0, 0};
 }
