@@ -7,6 +7,8 @@
     bench/quality.py --trace LOG.swf --family fifty-users     a log of a real cluster
     bench/quality.py --lost                   where the slot time goes that local users take back
     bench/quality.py --protections            what reservations, black holes and copies would do
+    bench/quality.py --numbers 1-12           the same families with other numbers, twelve times
+    bench/quality.py --before OTHER/gridsim   site-default of this build against that of another
 
 For each family and seed the default of a fresh grid (site-default), against
   best          the best of our own policies and settings for that family: the lowest median over
@@ -194,10 +196,43 @@ FAMILIES = {f.__name__.replace("_", "-"): f for f in (
     heavy_durations, wide_narrow, day_night, faulty, nearly_idle, fifty_users)}
 
 
+def other_numbers(made, r):
+    """Slots, bursts, delays, lengths and counts drawn around those of a scenario."""
+    def near(least, most):
+        return math.exp(r.uniform(math.log(least), math.log(most)))
+
+    for c in made["clusters"]:
+        before, c["slots"] = c["slots"], max(8, int(c["slots"] * near(.6, 1.7)))
+        for burst in c["local"]:
+            burst["slots"] = max(1, int(c["slots"] * min(1, burst["slots"] / before * near(.7, 1.2))))
+            burst["every"] *= near(.5, 2.2)
+            burst["duration"] *= near(.5, 2)
+            if "from" not in burst:
+                burst["duration"] = min(burst["duration"], burst["every"] * .8)
+        for key in ("submit", "see"):
+            c[key] = max(1, int(c[key] * near(.7, 2)))
+    drawn = {}  # by user
+    for c in made["campaigns"]:
+        if "duration" not in c:  # of a trace
+            continue
+        length, tasks = drawn.setdefault(c["user"], (near(.4, 2.5), near(.6, 1.6)))
+        if isinstance(c["duration"], dict):
+            c["duration"].update((k, v * length) for k, v in c["duration"].items()
+                                 if k in ("median", "mean"))
+        else:
+            c["duration"] *= length
+        c["tasks"] = max(3, int(c["tasks"] * tasks / max(1, length ** .7)))
+        c["slots"] = min(c.get("slots", 1), *(one["slots"] for one in made["clusters"]))
+
+
 def scenario(family, seed):
-    made = FAMILIES[family](random.Random(f"{family} {seed}"))
+    """`seed`: 7, or "3:7" with the third set of other numbers."""
+    numbers, _, own = str(seed).rpartition(":")
+    made = FAMILIES[family](random.Random(f"{family} {own}"))
+    if numbers:
+        other_numbers(made, random.Random(f"{family} {numbers}"))
     made["campaigns"].sort(key=lambda c: c.get("at", 0))
-    return dict(made, seed=seed, until=12 * DAY)
+    return dict(made, seed=int(own), until=12 * DAY)
 
 
 def simulate(gridsim, made, rows, *options):
@@ -412,12 +447,37 @@ def show_protections(gridsim, families, seeds):
               f"{b / a:.2f} of the time with black_hole.count 20", flush=True)
 
 
+def show_before(gridsim, before, families, seeds):
+    """site-default of this build against that of another: geometric means over the scenarios."""
+    def mean(ratios):
+        return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else math.nan
+
+    print(f"{'family':18}{'runs':6}{'wait':8}{'slowdown':10}{'makespan':10}{'lost':8}"
+          "share error: mean, above the target")
+    for family in families:
+        runs = [[run(g, made, {"preset": made.get("base", "site-default")}, None)
+                 for g in (before, gridsim)] for made in (scenario(family, s) for s in seeds)]
+        means = [mean([b[k] / a[k] for a, b in runs if a[k] > 0 and b[k] > 0])
+                 for k in ("wait", "slowdown", "makespan")]
+        lost_before, lost_now = (sum(pair[i]["lost_h"] for pair in runs) for i in (0, 1))
+        errors = [[pair[i]["share_error"] for pair in runs] for i in (0, 1)]
+        print(f"{family:18}{len(runs):<6}{means[0]:<8.3f}{means[1]:<10.3f}{means[2]:<10.3f}"
+              f"{f'{lost_now / lost_before:.2f}' if lost_before > 0 else '-':8}"
+              + ", ".join("{:.3f} to {:.3f}".format(*map(statistics.fmean, errors)) if k == 0 else
+                          "{} to {}".format(*(sum(e > MOST_SHARE_ERROR for e in some)
+                                              for some in errors)) for k in (0, 1)), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gridsim", default=os.path.join(HERE, "../build/bin/gridsim"))
     parser.add_argument("--unguarded", metavar="GRIDSIM",
                         help="the build that runs as unguarded, default the same")
     parser.add_argument("--seeds", default="1-3", help="as 1-10 or 1,4,7")
+    parser.add_argument("--numbers", help="as 1-12: each seed with each of these sets of other "
+                        "numbers")
+    parser.add_argument("--before", metavar="GRIDSIM",
+                        help="another build: site-default alone, before and after")
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
     parser.add_argument("--json", help="a line for each run goes to this file")
     parser.add_argument("--trace", metavar="SWF", type=argparse.FileType(),
@@ -430,11 +490,16 @@ def main():
     if options.trace:
         global TRACE
         TRACE = options.trace.read()
+    seeds = list(seeds_of(options.seeds))
+    if options.numbers:
+        seeds = [f"{n}:{s}" for n in seeds_of(options.numbers) for s in seeds]
+    families = options.family or list(FAMILIES)
+    if options.before:
+        return show_before(options.gridsim, options.before, families, seeds)
     if options.protections:
-        return show_protections(options.gridsim, options.family or list(FAMILIES),
-                                list(seeds_of(options.seeds)))
+        return show_protections(options.gridsim, families, seeds)
     if options.lost:
-        return show_lost(options.gridsim, options.family or ROUGH, list(seeds_of(options.seeds)))
+        return show_lost(options.gridsim, options.family or ROUGH, seeds)
     out = open(options.json, "w") if options.json else None
     failed = 0
     titles = {"wait": "mean wait / best", "slowdown": "slowdown / best",
@@ -442,9 +507,9 @@ def main():
               "share error": "share error", "its share error": "of clairvoyant",
               "luckiest wait": "wait / luckiest", "luckiest slowdown": "slowdown / luckiest"}
     print(f"{'family':18}" + "".join(f"{t:24}" for t in titles.values()) + "not done, missed")
-    for family in options.family or FAMILIES:
+    for family in families:
         results = [compare(options.gridsim, options.unguarded or options.gridsim, family, seed, out)
-                   for seed in seeds_of(options.seeds)]
+                   for seed in seeds]
         columns = {key: against_best(results, key) if key in KEYS else
                    [ratios[key] for _, _, ratios in results] for key in titles}
         not_done = sum(ours["not_done"] for ours, _, _ in results)
@@ -454,7 +519,7 @@ def main():
         failed += bool(names)
     if out:
         out.close()
-    print(f"{failed} of {len(options.family or FAMILIES)} families miss a target: " +
+    print(f"{failed} of {len(families)} families miss a target: " +
           ", ".join(f"{k} at most {v}" for k, v in TARGETS.items()) +
           f", share error at most {MOST_SHARE_ERROR}, every task done")
     return 1 if failed else 0
