@@ -318,16 +318,18 @@ SELECT m.job_id, m.campaign_id, m.cluster_id, m.kind::text, m.slots, old.state::
 FROM moved AS m JOIN old USING (job_id);
 
 -- name: OverdueJobs
--- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, n int
+-- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, average_s double?,
+-- returns: grid_user text, n int, ran_s double
 -- Jobs without another copy that run much longer than those of their campaign that have ended
--- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more. OFFSET 0
--- as in CollectKills.
-SELECT f.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*)::int AS n
+-- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more; ran_s: of
+-- all of them. OFFSET 0 as in CollectKills.
+SELECT f.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, f.average_s,
+    c.grid_user, count(*)::int AS n, sum(extract(epoch FROM now() - l.started_at))::float8 AS ran_s
 FROM forecasts AS f
 JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment'
     AND c.wanted = 'in_treatment'
 CROSS JOIN LATERAL (
-    SELECT v.cluster_id, v.campaign_id, v.idx FROM live AS v
+    SELECT v.cluster_id, v.campaign_id, v.idx, v.started_at FROM live AS v
     WHERE v.campaign_id = f.campaign_id AND v.state = 'running' AND v.kind IN ('task', 'replica')
         AND v.started_at < now() - f.overdue_s * interval '1 second'
         AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = v.campaign_id
@@ -342,7 +344,7 @@ WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
             AND count(*) < 10 + c.max_replicas
         FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted
             AND b.kind = 'replica'))
-GROUP BY 1, 2, 3, 4;
+GROUP BY 1, 2, 3, 4, 5, 6;
 
 -- name: PlannedJobs
 -- returns: n double

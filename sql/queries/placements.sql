@@ -135,6 +135,35 @@ LEFT JOIN (
 WHERE cc.campaign_id = ANY ($1::bigint[]) AND cc.left_at IS NULL
 ORDER BY cc.campaign_id, cc.cluster_id;
 
+-- name: LongJobs
+-- returns: grid_user text, cluster_id int64, n int64, killed int64, hist int64[],
+-- returns: overdue_s double?, average_s double?
+-- What successes say of stragglers (policy/forecast/stragglers.h): of campaigns at work, and of the
+-- last $1 that have ended within a day. hist: of placements with a job longer than overdue_s; the
+-- others of a user on a cluster are one row.
+WITH recent AS (
+    SELECT id, grid_user FROM campaigns WHERE state IN ('in_treatment', 'paused')
+    UNION ALL
+    (SELECT id, grid_user FROM campaigns WHERE completion_time > now() - interval '1 day'
+        AND state NOT IN ('in_treatment', 'paused')
+    ORDER BY completion_time DESC LIMIT $1)
+), known AS (
+    SELECT r.grid_user, l.cluster_id, l.n_ok, coalesce(k.n, 0) AS killed, f.overdue_s, f.average_s,
+        CASE WHEN l.max_s > f.overdue_s THEN l.hist::bigint[] END AS hist
+    FROM recent AS r
+    JOIN forecasts AS f ON f.campaign_id = r.id AND f.cluster_id = 0 AND f.overdue_s IS NOT NULL
+        AND f.average_s > 0
+    JOIN placements AS l ON l.campaign_id = r.id
+    LEFT JOIN counters AS k ON k.campaign_id = r.id AND k.cluster_id = l.cluster_id
+        AND k.kind = 'task' AND k.state = 'preemption' AND k.writer = 'updator'
+)
+SELECT grid_user, cluster_id, sum(n_ok)::bigint AS n, sum(killed)::bigint AS killed,
+    '{}'::bigint[] AS hist, NULL::float8 AS overdue_s, NULL::float8 AS average_s
+FROM known WHERE hist IS NULL GROUP BY 1, 2
+UNION ALL
+SELECT grid_user, cluster_id, n_ok, killed, hist, overdue_s, average_s
+FROM known WHERE hist IS NOT NULL;
+
 -- name: PlacementClasses
 -- returns: campaign_id int64, cluster_id int64, request text, units int, name text, total int,
 -- returns: free int, used_by_cigri int

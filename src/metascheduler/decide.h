@@ -30,6 +30,9 @@ struct Loaded {
     int n = 0;
     bool copies = false;  ///< the campaign asked for copies of them
     double limit_s = 0;
+    double average_s = 0;  ///< of its campaign's successes
+    double ran_s = 0;      ///< all of them together
+    std::string user{};
   };
   std::vector<Overdue> overdue;
   bool overdue_fresh = false;  ///< `overdue` was read by this pass

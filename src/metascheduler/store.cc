@@ -27,7 +27,7 @@ void Store::Reset(db::Tx& tx) {
   written_grants_.reset();
   written_state_.clear();
   config_rows_ = {{"?", nullptr}};
-  old_usage_until_ = overdue_at_ = yield_at_ = 0;
+  old_usage_until_ = overdue_at_ = long_jobs_at_ = yield_at_ = 0;
   preempted_ = true;
   would_send_.reset();
   black_holes_.clear();

@@ -8,6 +8,7 @@
 
 #include "db/db.h"
 #include "metascheduler/decide.h"
+#include "policy/forecast/stragglers.h"
 
 namespace cigri::metascheduler {
 
@@ -36,6 +37,7 @@ class Store {
   void LoadClasses(db::Tx& tx, Loaded& loaded);
   void LoadSurvival(db::Tx& tx, Loaded& loaded);
   void LoadOverdue(db::Tx& tx, Loaded& loaded);
+  void LoadStragglers(db::Tx& tx, Loaded& loaded);
   void LoadReleases(db::Tx& tx, Loaded& loaded);
   void LoadRunning(db::Tx& tx, Loaded& loaded);
   void LoadUsage(db::Tx& tx, Loaded& loaded);
@@ -68,9 +70,11 @@ class Store {
   policy::State carried_;  // into the decision that is written next: kept with its snapshot
   std::map<Decision::ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::vector<Loaded::Overdue> overdue_;
+  std::vector<policy::LongJobs> long_jobs_;        // of those that have succeeded
   std::set<Pair> black_holes_;                     // with an open event
   std::optional<std::map<Pair, int>> would_send_;  // as written last
-  double reasons_at_ = 0, would_send_at_ = 0, recalls_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0;
+  double reasons_at_ = 0, would_send_at_ = 0, recalls_at_ = 0, snapshot_at_ = 0, yield_at_ = 0;
+  double overdue_at_ = 0, long_jobs_at_ = 0;
   double now_ = 0;
   bool preempted_ = true;  // there may be preemptions to report
 };

@@ -13,6 +13,7 @@
 #include "policy/forecast/flow.h"
 #include "policy/forecast/forecast.h"
 #include "policy/forecast/speed.h"
+#include "policy/forecast/stragglers.h"
 #include "policy/guard.h"
 
 namespace cigri::metascheduler {
@@ -173,6 +174,7 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   each(tx.Exec(sql::kAvoidedClusters.Of(ids.size()), ids),
        [](policy::Placement& placement, const auto& row) { placement.avoid = row.n; });
   LoadOverdue(tx, loaded);
+  LoadStragglers(tx, loaded);
   LoadReleases(tx, loaded);
 }
 
@@ -230,7 +232,8 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
     overdue_at_ = now_;
     overdue_.clear();
     for (const auto& row : tx.Exec(sql::kOverdueJobs))
-      overdue_.push_back({row.campaign_id, row.cluster_id, row.n, row.copies, row.overdue_s});
+      overdue_.push_back({row.campaign_id, row.cluster_id, row.n, row.copies, row.overdue_s,
+                          row.average_s.value_or(0), row.ran_s, row.grid_user});
     loaded.overdue_fresh = true;
   }
   loaded.overdue = overdue_;
@@ -239,6 +242,33 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
       if (o.copies && o.campaign == c.id)
         for (auto& placement : c.placements)
           if (placement.cluster == o.cluster) placement.overdue = o.n;
+}
+
+// Call after LoadOverdue().
+void Store::LoadStragglers(db::Tx& tx, Loaded& loaded) {
+  constexpr double kEvery = 60;
+  constexpr int kEnded = 200;  // campaigns
+  const double times = loaded.snapshot.config.straggler_times;
+  if (times <= 0) return;
+  if (now_ - long_jobs_at_ >= kEvery || now_ < long_jobs_at_) {
+    long_jobs_at_ = now_;
+    long_jobs_.clear();
+    for (const auto& row : tx.Exec(sql::kLongJobs, kEnded)) {
+      long_jobs_.push_back(
+          {.user = row.grid_user, .cluster = row.cluster_id, .killed = double(row.killed)});
+      if (row.overdue_s)
+        policy::AddSuccesses(row.hist, *row.overdue_s, *row.average_s, long_jobs_.back());
+      else
+        long_jobs_.back().n = double(row.n);
+    }
+  }
+  auto jobs = long_jobs_;
+  for (const auto& o : loaded.overdue) {
+    if (o.average_s <= 0) continue;
+    jobs.push_back({.user = o.user, .cluster = o.cluster});
+    policy::AddRunning(o.n, o.ran_s, o.average_s, jobs.back());
+  }
+  policy::MeasureStragglers(jobs, times, loaded.snapshot.campaigns);
 }
 
 // FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.

@@ -352,6 +352,7 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
     clusters[entry.cluster].queue -=
         std::max(0.0, entry.place - 1) * clusters[entry.cluster].waits * pending;
   placement_rates = placement_rates || placement.start_rate > 0;
+  stragglers = stragglers || placement.straggler_share > 0;
   auto limit = [&](std::int64_t n, Code code) {
     if (n < entry.left)
       entry.left = static_cast<int>(std::max<std::int64_t>(0, n)), entry.limit = code;

@@ -167,10 +167,8 @@ class AllocationState {
   std::vector<MeterUse> placement_uses{};
   std::vector<int>
       served{};  ///< placements that were given something, in the order of their first allocations
-  struct Unsafe {
-    double need_s = 0, kills = 0;  ///< to expect in that time
-  };
-  std::map<int, Unsafe> unsafe{};  ///< by placement, where the limit is kUnsafeSlots
+  /// What the reason says of the limit of a placement, where the rule that made it knows more.
+  std::map<int, std::array<double, 3>> limit_numbers{};
   const PolicyConfig& config;
   const double now;
   const bool keeps_slots;        ///< for multi-slot jobs of some class
@@ -181,6 +179,7 @@ class AllocationState {
   bool ratios = false;           ///< some job is measured to take less than it asks for
   bool shared = false;           ///< several users have tasks that may be sent
   bool affinities = false;       ///< some placement is affine (users_priority)
+  bool stragglers = false;       ///< some placement has them (stragglers.h)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 
   /// Call with each placement in turn whose rows are looked at: brings that of one to come.

@@ -216,6 +216,9 @@ const std::vector<Field>& Fields() {
       F("survival.kills", &P::survival_kills, "int",
         "bursts of kills without a success after which survival is compared with need, 0 = off: "
         "then long jobs also take slots that local users soon take back"),
+      F("stragglers.times", &P::straggler_times, "number",
+        "a cluster where jobs run much too long so many times as often as elsewhere gets none of "
+        "the last tasks of campaigns, 0 = off"),
   };
   return fields;
 }

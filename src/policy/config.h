@@ -118,7 +118,8 @@ struct PolicyConfig {
   double black_hole_fraction = 0.05;
   double black_hole_min_s = 1;
   double black_hole_hold_s = 3600;
-  int survival_kills = 3;  // bursts; 0 = off
+  int survival_kills = 3;      // bursts; 0 = off
+  double straggler_times = 3;  // as often as elsewhere; 0 = off
 
   /// How multi-slot jobs of a class age.
   MultiSlotRule MultiSlotOf(const std::string& cls) const;

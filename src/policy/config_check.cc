@@ -64,6 +64,7 @@ class Checker {
     least("black_hole.min", c_.black_hole_min_s, 0);
     least("black_hole.hold", c_.black_hole_hold_s, 1);
     least("survival.kills", c_.survival_kills, 0);
+    least("stragglers.times", c_.straggler_times, 0);
     Want(c_.user_priority >= 0 && c_.user_priority <= 10, "user_priority", "must be from 0 to 10");
     Want(c_.multi_slot_step > 0, "multi_slot.step", "must be above 0");
     Want(c_.simple_decay >= 0 && c_.simple_decay <= 1, "simple.decay", "must be from 0 to 1");

@@ -16,6 +16,7 @@
 #include "policy/preempt.h"
 #include "policy/recall.h"
 #include "policy/slot_life.h"
+#include "policy/stragglers.h"
 #include "policy/tests_ahead.h"
 #include "policy/why.h"
 
@@ -217,6 +218,7 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
   HoldBlackHoles(alloc, result);
   WaitForAffinity(alloc);
   KeepFromUnsafeSlots(alloc, result.next);
+  KeepFromStragglers(alloc);
   const UsageSummary usage_summary = SummariseUsage(alloc, snapshot);
   Random random(seed);
   Context context{snapshot, usage_summary, result.next, random};

@@ -112,7 +112,8 @@ CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, laun
 CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_jobs, waiting_allowed,
            job_ratio, verified, tried, held, prologue, affinity, local, avoid, single, overdue,
            tested, mean_s, transfer_s, median_s, recent, recent_longest_s, bursts, killed_at,
-           median_survival_s, start_rate, started, resource_class, class_units)
+           median_survival_s, straggler_share, straggler_times, start_rate, started, resource_class,
+           class_units)
 CIGRI_JSON(Campaign, id, user, project, test, active, priority, weight, sla_group, cls,
            submitted_at, waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s,
            mean_s, walltime_s, min_duration_s, after, after_failed, failed_tasks, not_before,

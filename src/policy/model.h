@@ -48,7 +48,7 @@ struct Cluster {
   int running_slots = 0;
   int waiting_allowed = 1;  ///< jobs that may wait there, of the campaign with the shortest ones
   double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
-  double life_s = 0;  ///< mean run time of our jobs there for each kill, 0 = none
+  double life_s = 0;        ///< mean run time of our jobs there for each kill, 0 = none
   ClusterMode mode = ClusterMode::kUnlimited;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
   int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight
@@ -95,6 +95,9 @@ struct Placement {
   int overdue = 0;  ///< of `single`: run longer than StragglerThreshold() of forecast.h
   int tried = 0;    ///< until it is verified: jobs that have ended here, canary jobs too
   int recent = 0;   ///< latest successes in a row here, counted up to black_hole.count
+  /// Part of the jobs here that run much longer than elsewhere, 0 = not known (stragglers.h)...
+  float straggler_share = 0;
+  float straggler_times = 0;  ///< ...and how many times the mean of their campaign
 };
 
 /// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight
@@ -217,6 +220,7 @@ enum class Code : std::uint8_t {
   kPrologueFailed,
   kShortSurvival,
   kUnsafeSlots,
+  kStragglers,
   kAffinityWait,
   kAvoided,
   kScheduler,

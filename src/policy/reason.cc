@@ -97,6 +97,12 @@ constexpr Row kRows[] = {
      {"needs, s", "killed, %"},
      "a job needs {s0}, and {1} % of such jobs are killed before on {c}: it waits for safer slots",
      "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
+    {C::kStragglers,
+     "STRAGGLERS",
+     {"long ones, %", "their length, s", "the others end in, s"},
+     "{0} % of the jobs on {c} would last {s1}, and all others of it end in {s2}: they go "
+     "elsewhere",
+     ""},
     {C::kAffinityWait,
      "AFFINITY_WAIT",
      {"waited, s", "waits for, s"},

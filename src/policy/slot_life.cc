@@ -128,7 +128,7 @@ class Keeper {
     if (low >= p.left) return;
     p.left = low;
     p.limit = Code::kUnsafeSlots;
-    alloc_.unsafe[l] = {need, kills(high)};
+    alloc_.limit_numbers[l] = {need, std::round(100 * (1 - std::exp(-kills(high))))};
   }
 
   AllocationState& alloc_;

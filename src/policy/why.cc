@@ -99,11 +99,10 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
                           ? "a probe is in flight"
                           : "the next probe goes at " + ClockTime(reason.numbers[2]);
       break;
-    case Code::kUnsafeSlots: {
-      const auto& [need_s, kills] = alloc.unsafe.at(l);
-      reason.numbers = {need_s, std::round(100 * (1 - std::exp(-kills)))};
+    case Code::kUnsafeSlots:
+    case Code::kStragglers:
+      reason.numbers = alloc.limit_numbers.at(l);
       break;
-    }
     case Code::kAffinityWait:
       reason.numbers = {alloc.now - campaign.row->waiting_since,
                         campaign.row->affinity_wait_s > 0 ? campaign.row->affinity_wait_s
@@ -206,6 +205,7 @@ int Distance(Code code) {
     case Code::kPrologueRuns:
     case Code::kCanary:
     case Code::kUnsafeSlots:
+    case Code::kStragglers:
       return 3;
     case Code::kMaxJobs:
     case Code::kMaxJobsTotal:

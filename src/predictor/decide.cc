@@ -45,7 +45,7 @@ CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t w
   work.waiting = waiting + out.all.submitted + out.all.waiting;
   work.at_once = out.all.running;
   work.durations = DurationsOf(stats);
-  out.whole.overdue_s = policy::StragglerThreshold(work.durations);
+  out.whole.overdue_s = policy::StragglerThreshold(out.all.hist);
   if (out.whole.overdue_s) out.whole.overdue_s = std::max(*out.whole.overdue_s, kLeastOverdueS);
   out.left = policy::TimeLeft(work);
   for (std::size_t i = 0; i < on.size(); ++i) {

@@ -2,7 +2,9 @@
 // claims and sends.
 #include <algorithm>
 
+#include "core/histogram.h"
 #include "policy/forecast/flow.h"
+#include "policy/forecast/stragglers.h"
 #include "policy/guard.h"
 #include "sim/impl.h"
 #include "sim/random.h"
@@ -41,6 +43,7 @@ void Engine::Impl::DecidingCycle() {
   Poll();
   FillClusters();
   FillCampaigns();
+  FillStragglers();
   FillRunning();
   auto result = policy::Decide(snapshot_, std::move(state_), kEpoch + now_,
                                Key(scenario_.seed, Variate::kDecide, cycles_), reasons_);
@@ -186,17 +189,70 @@ int Engine::Impl::BlackHoleCount(const CampaignState& campaign) {
 }
 
 void Engine::Impl::FillCopies(int campaign) {
-  const CampaignState& c = campaigns_[campaign];
+  CampaignState& c = campaigns_[campaign];
+  CountLongJobs(c);
   for (int l = c.first_placement; l < c.first_placement + c.placements; ++l)
     placements_[l]->row->single = placements_[l]->row->overdue = 0;
-  const auto slow = policy::StragglerThreshold({c.lengths, {}});
   for (const auto& [task, jobs] : c.live) {
     if (jobs.size() != 1 || !c.MayBeCopied(task)) continue;
     const Job& job = jobs_[jobs[0]];
     policy::Placement& row = *PlacementOf(job).row;
     ++row.single;
-    if (slow && job.view == View::kRunning && now_ - job.started > *slow) ++row.overdue;
+    if (c.overdue_s > 0 && job.view == View::kRunning && now_ - job.started > c.overdue_s)
+      ++row.overdue;
   }
+}
+
+// By its threshold, which is learnt again when there are a tenth more successes.
+void Engine::Impl::CountLongJobs(CampaignState& c) {
+  if (c.n_ok < c.counted_n) return;
+  c.counted_n = c.n_ok + c.n_ok / 10 + 1;
+  std::vector<std::int64_t> hist(kDurationBuckets);
+  const int end = c.first_placement + c.placements;
+  for (int l = c.first_placement; l < end; ++l)
+    for (std::size_t i = 0; i < placements_[l]->hist.size(); ++i)
+      hist[i] += placements_[l]->hist[i];
+  c.overdue_s = policy::StragglerThreshold(hist).value_or(0);
+  if (c.overdue_s <= 0) return;
+  for (int l = c.first_placement; l < end; ++l) {
+    PlacementState& placement = *placements_[l];
+    placement.long_jobs = {.user = c.spec->user,
+                           .cluster = placement.cluster + 1,
+                           .killed = static_cast<double>(placement.killed)};
+    policy::AddSuccesses(placement.hist, c.overdue_s, c.sum_s / static_cast<double>(c.n_ok),
+                         placement.long_jobs);
+  }
+}
+
+// As the metascheduler does, once a minute: campaigns at work, and the last ones that are over.
+void Engine::Impl::FillStragglers() {
+  constexpr double kEvery = 60;
+  constexpr int kOldest = 1000;  // jobs of a cluster that are looked at
+  if (scenario_.policy.straggler_times <= 0 || now_ < stragglers_at_) return;
+  stragglers_at_ = now_ + kEvery;
+  std::vector<policy::LongJobs> jobs(long_jobs_.begin(), long_jobs_.end());
+  double least = 1e300;
+  for (const auto& row : snapshot_.campaigns) {
+    CampaignState& c = campaigns_[row.id - 1];
+    CountLongJobs(c);
+    if (c.overdue_s <= 0) continue;
+    least = std::min(least, c.overdue_s);
+    for (int l = c.first_placement; l < c.first_placement + c.placements; ++l)
+      jobs.push_back(placements_[l]->long_jobs);
+  }
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    int looks = kOldest;
+    for (auto j = clusters_[k].first; j >= 0 && looks > 0; j = jobs_[j].after, --looks) {
+      const Job& job = jobs_[j];
+      const double ran_s = now_ - job.started;
+      if (ran_s <= least) break;
+      const CampaignState& c = campaigns_[PlacementOf(job).campaign];
+      if (job.view != View::kRunning || c.overdue_s <= 0 || ran_s <= c.overdue_s) continue;
+      jobs.push_back({.user = c.spec->user, .cluster = static_cast<std::int64_t>(k) + 1});
+      policy::AddRunning(1, ran_s, c.sum_s / static_cast<double>(c.n_ok), jobs.back());
+    }
+  }
+  policy::MeasureStragglers(jobs, scenario_.policy.straggler_times, snapshot_.campaigns);
 }
 
 void Engine::Impl::FillRunning() {

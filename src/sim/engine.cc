@@ -11,6 +11,7 @@ namespace cigri::sim {
 namespace {
 
 constexpr double kLongest = 20 * 365 * 86400.0;  // of a scenario that says no end
+constexpr std::size_t kLongJobsOver = 1000;      // what ended campaigns say, a row for a cluster
 constexpr int kIdleCycles = 20'000;              // in a row with nothing in flight: it hangs
 
 // The longer they run, the more may follow them.
@@ -230,7 +231,11 @@ bool Engine::Impl::IsOver(int i) const {
 
 void Engine::Impl::Over(int i) {
   CampaignState& c = campaigns_[i];
-  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l) placements_[l].reset();
+  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l) {
+    if (placements_[l]->long_jobs.n > 0) long_jobs_.push_back(placements_[l]->long_jobs);
+    placements_[l].reset();
+  }
+  while (long_jobs_.size() > kLongJobsOver) long_jobs_.pop_front();
   snapshot_.campaigns.erase(snapshot_.campaigns.begin() + c.place);
   for (std::size_t p = static_cast<std::size_t>(c.place); p < snapshot_.campaigns.size(); ++p)
     campaigns_[snapshot_.campaigns[p].id - 1].place = static_cast<int>(p);

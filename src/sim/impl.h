@@ -82,6 +82,8 @@ class Engine::Impl {
   void FillClusters();
   void FillCampaigns();
   void FillCopies(int campaign);
+  void CountLongJobs(CampaignState& campaign);
+  void FillStragglers();
   void FillRunning();
   void CarryOver(policy::PlanResult& result);
   void Claim(const policy::Allocation& allocation);
@@ -118,7 +120,8 @@ class Engine::Impl {
   policy::State state_;
   UsageRows usage_;
   bool dirty_ = false, cycle_set_ = false, tick_set_ = false;
-  double last_cycle_ = -1e300, probe_at_ = -1;
+  double last_cycle_ = -1e300, probe_at_ = -1, stragglers_at_ = 0;
+  std::deque<policy::LongJobs> long_jobs_;  // of campaigns that are over
   int idle_cycles_ = 0;
   std::uint64_t cycles_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "policy/forecast/estimate.h"
+#include "policy/forecast/stragglers.h"
 #include "sim/engine.h"
 #include "sim/local.h"
 #include "sim/nodes.h"
@@ -120,10 +121,12 @@ struct PlacementState {
   ClassUnits needs{};
   policy::Placement* row = nullptr;  // in the snapshot while the campaign is there
   int launching = 0, waiting = 0;
-  std::int64_t ended = 0, n_ok = 0, not_ok = 0;
+  std::int64_t ended = 0, n_ok = 0, not_ok = 0, killed = 0;
   double sum_s = 0, sum_sq = 0, longest_recent = 0;
   std::deque<std::pair<std::int64_t, double>> recent;  // task, length: latest successes in a row
   std::vector<double> lengths;                         // of the last successes
+  std::vector<std::int64_t> hist;                      // of all successes (core/histogram.h)
+  policy::LongJobs long_jobs{};
   predictor::PlacementEstimate predictor;
   bool fresh = true;  // something changed since the predictor looked
 };
@@ -151,13 +154,14 @@ struct CampaignState {
   int first_placement = 0, placements = 0;
   std::int64_t next = 0, done = 0, failed = 0, in_flight = 0, n_ok = 0;
   double sum_s = 0, waiting_since = 0;
+  std::int64_t counted_n = 10;  // successes that PlacementState::long_jobs is counted again at
+  double overdue_s = 0;         // a job that runs longer is overdue, 0 = not known
   double used_slot_s = 0;  // by jobs that have ended
   std::deque<Redo> redo;
   std::vector<Ahead> ahead;  // clairvoyant: instead of redo, the shortest first
   double ahead_s = 0;        // ...their lengths together
   std::map<std::int64_t, std::vector<std::int32_t>> live;  // replicas: jobs of each task in flight
   std::map<std::int64_t, FailedCopies> failed_copies;      // replicas: by task
-  std::vector<double> lengths;                             // replicas: of successes
   std::unordered_set<std::int64_t> settled;                // replicas and black holes: tasks done
   // A task that is done gets no copy, nor one that may hang ("finalize": 1; ClaimReplicas).
   bool MayBeCopied(std::int64_t task) const {

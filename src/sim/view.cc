@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/histogram.h"
 #include "policy/guard.h"
 #include "sim/impl.h"
 
@@ -149,6 +150,8 @@ void Engine::Impl::ApplyEnd(int place) {
 // One burst of local users is one observation, however many jobs it kills.
 void Engine::Impl::CountKill(PlacementState& placement, CampaignState& campaign, double length) {
   policy::Placement& row = *placement.row;
+  ++placement.killed;
+  placement.long_jobs.killed += campaign.overdue_s > 0;
   const bool same_burst = row.killed_at > 0 && kEpoch + now_ - row.killed_at < policy::kBurstS;
   if (!same_burst) row.killed_at = kEpoch + now_;
   row.bursts = same_burst ? std::max(1, row.bursts) : row.bursts + 1;
@@ -168,6 +171,11 @@ void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignSta
   ++placement.n_ok;
   placement.sum_s += length;
   placement.sum_sq += length * length;
+  placement.hist.resize(kDurationBuckets);
+  ++placement.hist[static_cast<std::size_t>(DurationBucket(length))];
+  if (campaign.overdue_s > 0)
+    policy::AddSuccesses(1, length, campaign.overdue_s,
+                         campaign.sum_s / static_cast<double>(campaign.n_ok), placement.long_jobs);
   policy::Campaign& row = Row(campaign);
   row.done = campaign.done;
   placement.row->verified = placement.row->local = true;
@@ -181,10 +189,7 @@ void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignSta
     if (placement.recent.size() > static_cast<std::size_t>(black_hole_count))
       placement.recent.pop_front();
   }
-  if (campaign.spec->replicas) {
-    Remember(campaign.lengths, length, campaign.n_ok);
-    EndCopies(job.task, campaign);
-  }
+  if (campaign.spec->replicas) EndCopies(job.task, campaign);
 }
 
 // A failure counts; as many as there are canary jobs (policy key canary_jobs) before the first

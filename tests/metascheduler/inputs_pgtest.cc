@@ -385,6 +385,63 @@ TEST_F(OverduePgTest, CopiesThatFailAreNotStartedIndefinitely) {
   ExpectConservation();
 }
 
+// Two of 40 jobs run on for five minutes on cluster 1; all others took 20 s.
+class StragglersPgTest : public GridTest {
+ protected:
+  std::int64_t GivenStragglers() {
+    Policy("policy", "fifo");
+    Cluster(1, 40), Cluster(2, 40);
+    const auto c = Campaign({.tasks = 100, .clusters = {1, 2}});
+    Pass();
+    auto jobs = Claim();
+    auto& here = jobs[{c, 1}];
+    slow_ = {here[0], here[1]};
+    End({here.begin() + 2, here.end()}, 20);
+    Run(slow_, 300);
+    End(jobs[{c, 2}], 20);
+    Predict();
+    Fresh();
+    return c;
+  }
+  Jobs slow_;
+};
+
+TEST_F(StragglersPgTest, TheLastTasksKeepAwayFromTheClusterWhereJobsRunLong) {
+  const auto c = GivenStragglers();
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 0);
+  EXPECT_EQ(Granted(c, 2), 20);
+  Policy("stragglers.times", 0);
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 2 + 20) << "switched off";
+}
+
+// The next campaign profits from what the last one has shown.
+TEST_F(StragglersPgTest, WhatAnEndedCampaignHasShownCountsForADay) {
+  const auto first = GivenStragglers();
+  End(slow_, 600);
+  Predict();
+  Sql("UPDATE campaign_cursor SET next_idx = ntasks");
+  Update({first});
+  Sql("UPDATE campaigns SET state = 'terminated', wanted = 'terminated', completion_time = now()");
+  const auto c = Campaign({.tasks = 11, .clusters = {1, 2}});
+  Pass();
+  Jobs jobs;
+  for (const auto& [key, of] : Claim()) jobs.insert(jobs.end(), of.begin(), of.end());
+  End(jobs, 20);
+  Sql("UPDATE campaign_cursor SET ntasks = ntasks + 10 WHERE campaign_id = " + std::to_string(c));
+  Predict();
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 0);
+  EXPECT_EQ(Granted(c, 2), 10);
+  Sql("UPDATE campaigns SET completion_time = now() - interval '25 hours' WHERE id = " +
+      std::to_string(first));
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 10);
+}
+
 TEST_F(GridTest, TheLastJobsGetCopiesOnFreeSlots) {  // CIG-30, T-24
   Policy("policy", "fifo");
   Cluster(1, 6);

@@ -29,12 +29,14 @@ TEST(Mean, OldRunningJobsRaiseItAndYoungOnesDoNot) {
 }
 
 TEST(Straggler, TheThresholdIsLearntFromTenSuccessesAndNotFromTheOverdue) {
-  std::vector<double> nine(9, 10), ten(10, 10);
-  EXPECT_EQ(StragglerThreshold({nine, {}}), std::nullopt);
-  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {}}), 20);
-  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {5000}}), 20);
-  ten.back() = 100;  // slow ones are usual here
-  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {}}), 150);
+  std::vector<std::int64_t> hist(kDurationBuckets);
+  hist[DurationBucket(10)] = 9;
+  EXPECT_EQ(StragglerThreshold(hist), std::nullopt);
+  EXPECT_EQ(StragglerThreshold({}), std::nullopt);
+  hist[DurationBucket(10)] = 10;
+  EXPECT_NEAR(*StragglerThreshold(hist), 20, 2);
+  hist[DurationBucket(100)] = 1;  // slow ones are usual here
+  EXPECT_NEAR(*StragglerThreshold(hist), 150, 15);
 }
 
 TEST(TimeLeft, IsAnIntervalAroundTheLikelyEnd) {

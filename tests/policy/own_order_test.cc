@@ -1,7 +1,9 @@
 // Which of a user's own campaigns goes first.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
+#include <limits>
 
 #include "policy/explain/terms.h"
 #include "tests/policy/fixture.h"
@@ -79,18 +81,21 @@ TEST_F(OwnOrder, TheWorkLeftIsReckonedByTheMeanOfTheJobs) {
 // The slots of the user were counted for each of them again: eight times as many took 64 times as
 // long.
 TEST_F(OwnOrder, DeadlinesOfManyCampaignsTakeTimeByTheirNumber) {
-  const auto shortest_run = [&](std::size_t n) {
+  const auto campaigns = [&](std::size_t n) {
     while (s.snapshot.campaigns.size() < n) Add(100, 60).deadline = s.now + 86400;
-    auto least = std::chrono::steady_clock::duration::max();
-    for (int i = 0; i < 5; ++i) {
-      const auto began = std::chrono::steady_clock::now();
-      Decide(s.snapshot, {}, s.now, 1, false);
-      least = std::min(least, std::chrono::steady_clock::now() - began);
-    }
-    return least;
+    return s.snapshot;
   };
-  const auto few = shortest_run(1000);
-  EXPECT_LT(shortest_run(8000), 25 * few);
+  const Snapshot few = campaigns(1000), many = campaigns(8000);
+  std::clock_t few_least = std::numeric_limits<std::clock_t>::max(), many_least = few_least;
+  const auto run = [&](const Snapshot& snapshot, std::clock_t& least) {
+    const std::clock_t began = std::clock();  // of this process: others do not count
+    Decide(snapshot, {}, s.now, 1, false);
+    least = std::min(least, std::clock() - began);
+  };
+  // In turns, since caches and clocks of processors change; chance makes no 64 times a 25.
+  for (int i = 0; i < 5 || (i < 50 && many_least >= 25 * few_least); ++i)
+    run(few, few_least), run(many, many_least);
+  EXPECT_LT(many_least, 25 * few_least);
 }
 
 TEST_F(OwnOrder, AHigherPriorityGoesFirst) {

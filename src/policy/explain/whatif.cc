@@ -167,6 +167,10 @@ class Finder {
         Add(r, Doer::kOperator, 1, "survival.kills " + From(s_.config.survival_kills, 0),
             [](ChangeTarget& p) { p.snapshot.config.survival_kills = 0; });
         return true;
+      case Code::kStragglers:
+        Add(r, Doer::kOperator, 1, "stragglers.times " + From(s_.config.straggler_times, 0),
+            [](ChangeTarget& p) { p.placement->straggler_share = 0; });
+        return true;
       case Code::kHeld:
         Add(r, Doer::kUser, 1, "the hold lifted" + on,
             [](ChangeTarget& p) { p.placement->held.clear(); });

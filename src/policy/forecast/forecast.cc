@@ -53,12 +53,11 @@ std::optional<double> Mean(const Durations& durations) {
   return sum / n;
 }
 
-std::optional<double> StragglerThreshold(const Durations& durations, int least) {
-  if (durations.ended.size() < static_cast<std::size_t>(std::max(1, least))) return std::nullopt;
-  const Durations successes{durations.ended, {}};  // overdue ones must not raise their own limit
-  const double median = *Quantile(successes, 0.5);
-  const double slow = *Quantile(successes, 0.95);
-  return std::max(2 * median, 1.5 * slow);
+// Jobs that still run do not count: overdue ones must not raise their own limit.
+std::optional<double> StragglerThreshold(const std::vector<std::int64_t>& hist, int least) {
+  if (std::accumulate(hist.begin(), hist.end(), std::int64_t{0}) < std::max(1, least))
+    return std::nullopt;
+  return std::max(2 * HistogramQuantile(hist, 0.5), 1.5 * HistogramQuantile(hist, 0.95));
 }
 
 std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,

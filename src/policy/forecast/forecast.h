@@ -22,7 +22,8 @@ std::optional<double> Mean(const Durations& durations);
 
 /// TECH-12: a job that runs longer is overdue: learnt from the campaign's own successes, published
 /// with the forecasts. Nothing before `least` successes.
-std::optional<double> StragglerThreshold(const Durations& durations, int least = 10);
+/// `hist`: core/histogram.h.
+std::optional<double> StragglerThreshold(const std::vector<std::int64_t>& hist, int least = 10);
 
 /// How long half of the jobs live on a cluster before it kills them for its own users (design
 /// section 8), from histograms (core/histogram.h) of those it `killed` and of those that `ended`
