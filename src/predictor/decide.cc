@@ -6,9 +6,6 @@
 namespace cigri::predictor {
 namespace {
 
-// A copy needs some time to start: nobody waits for a copy of a job that ends before.
-constexpr double kLeastOverdueS = 10;
-
 // A cluster takes as much of what waits as it has of the ends lately; before any, of the jobs that
 // run.
 std::int64_t WaitingFor(std::int64_t waiting, double rate, double all_rates, std::int64_t running,
@@ -46,7 +43,6 @@ CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t w
   work.at_once = out.all.running;
   work.durations = DurationsOf(stats);
   out.whole.overdue_s = policy::StragglerThreshold(out.all.hist);
-  if (out.whole.overdue_s) out.whole.overdue_s = std::max(*out.whole.overdue_s, kLeastOverdueS);
   out.left = policy::TimeLeft(work);
   for (std::size_t i = 0; i < on.size(); ++i) {
     on[i].waiting += WaitingFor(waiting, out.placements[i].rate, out.whole.rate, on[i].at_once,

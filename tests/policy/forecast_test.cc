@@ -30,8 +30,11 @@ TEST(Mean, OldRunningJobsRaiseItAndYoungOnesDoNot) {
 
 TEST(Straggler, TheThresholdIsLearntFromTenSuccessesAndNotFromTheOverdue) {
   std::vector<std::int64_t> hist(kDurationBuckets);
-  hist[DurationBucket(10)] = 9;
+  hist[DurationBucket(1)] = 9;
   EXPECT_EQ(StragglerThreshold(hist), std::nullopt);
+  hist[DurationBucket(1)] = 10;
+  EXPECT_EQ(StragglerThreshold(hist), 10) << "no copy could start and end sooner";
+  hist[DurationBucket(1)] = 0;
   EXPECT_EQ(StragglerThreshold({}), std::nullopt);
   hist[DurationBucket(10)] = 10;
   EXPECT_NEAR(*StragglerThreshold(hist), 20, 2);

@@ -55,9 +55,10 @@ std::optional<double> Mean(const Durations& durations) {
 
 // Jobs that still run do not count: overdue ones must not raise their own limit.
 std::optional<double> StragglerThreshold(const std::vector<std::int64_t>& hist, int least) {
+  constexpr double kLeastS = 10;  // nobody waits for a copy of a job that ends before it starts
   if (std::accumulate(hist.begin(), hist.end(), std::int64_t{0}) < std::max(1, least))
     return std::nullopt;
-  return std::max(2 * HistogramQuantile(hist, 0.5), 1.5 * HistogramQuantile(hist, 0.95));
+  return std::max({kLeastS, 2 * HistogramQuantile(hist, 0.5), 1.5 * HistogramQuantile(hist, 0.95)});
 }
 
 std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,
