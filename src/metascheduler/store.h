@@ -71,6 +71,7 @@ class Store {
   std::map<Decision::ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::vector<Loaded::Overdue> overdue_;
   std::vector<policy::LongJobs> long_jobs_;        // of those that have succeeded
+  policy::KnownStragglers stragglers_;             // by these and the overdue ones
   std::set<Pair> black_holes_;                     // with an open event
   std::optional<std::map<Pair, int>> would_send_;  // as written last
   double reasons_at_ = 0, would_send_at_ = 0, recalls_at_ = 0, snapshot_at_ = 0, yield_at_ = 0;

@@ -250,7 +250,8 @@ void Store::LoadStragglers(db::Tx& tx, Loaded& loaded) {
   constexpr int kEnded = 200;  // campaigns
   const double times = loaded.snapshot.config.straggler_times;
   if (times <= 0) return;
-  if (now_ - long_jobs_at_ >= kEvery || now_ < long_jobs_at_) {
+  const bool read = now_ - long_jobs_at_ >= kEvery || now_ < long_jobs_at_;
+  if (read) {
     long_jobs_at_ = now_;
     long_jobs_.clear();
     for (const auto& row : tx.Exec(sql::kLongJobs, kEnded)) {
@@ -262,13 +263,16 @@ void Store::LoadStragglers(db::Tx& tx, Loaded& loaded) {
         long_jobs_.back().n = double(row.n);
     }
   }
-  auto jobs = long_jobs_;
-  for (const auto& o : loaded.overdue) {
-    if (o.average_s <= 0) continue;
-    jobs.push_back({.user = o.user, .cluster = o.cluster});
-    policy::AddRunning(o.n, o.ran_s, o.average_s, jobs.back());
+  if (read || loaded.overdue_fresh) {
+    auto jobs = long_jobs_;
+    for (const auto& o : loaded.overdue) {
+      if (o.average_s <= 0) continue;
+      jobs.push_back({.user = o.user, .cluster = o.cluster});
+      policy::AddRunning(o.n, o.ran_s, o.average_s, jobs.back());
+    }
+    stragglers_ = policy::FindStragglers(jobs, times);
   }
-  policy::MeasureStragglers(jobs, times, loaded.snapshot.campaigns);
+  if (!stragglers_.own.empty()) policy::SetStragglers(stragglers_, loaded.snapshot.campaigns);
 }
 
 // FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.

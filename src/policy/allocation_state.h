@@ -2,6 +2,7 @@
 // Internal to src/policy; policies give through Take() only, so no limit can be passed.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>

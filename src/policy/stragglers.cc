@@ -13,7 +13,8 @@ bool Open(const AllocationState& alloc, const PlacementAllocation& p) {
 }
 
 // How many jobs of the campaign run at the same time on clusters without stragglers: those that do,
-// and its user's part of what is idle there.
+// or will as soon as they are there, and its user's part of what is idle. A job in a queue may wait
+// for long.
 double AtOnceElsewhere(const AllocationState& alloc, const CampaignAllocation& campaign,
                        double users) {
   double jobs = 0;
@@ -22,7 +23,8 @@ double AtOnceElsewhere(const AllocationState& alloc, const CampaignAllocation& c
     const ClusterAllocation& c = alloc.clusters[p.cluster];
     if (!Open(alloc, p) || p.row->straggler_share > 0) continue;
     const auto idle = static_cast<std::int64_t>(c.free / p.slots + kEpsilon);
-    jobs += p.row->in_flight;
+    const double pending = std::max(0, p.row->in_flight - p.row->running);
+    jobs += p.row->running + (1 - alloc.WaitsOf(p)) * pending;
     if (idle > 0) jobs += static_cast<double>(std::min(idle, alloc.RulesAllow(l))) / users;
   }
   return jobs;

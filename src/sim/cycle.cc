@@ -252,7 +252,8 @@ void Engine::Impl::FillStragglers() {
       policy::AddRunning(1, ran_s, c.sum_s / static_cast<double>(c.n_ok), jobs.back());
     }
   }
-  policy::MeasureStragglers(jobs, scenario_.policy.straggler_times, snapshot_.campaigns);
+  policy::SetStragglers(policy::FindStragglers(jobs, scenario_.policy.straggler_times),
+                        snapshot_.campaigns);
 }
 
 void Engine::Impl::FillRunning() {

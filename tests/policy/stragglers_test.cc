@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/histogram.h"
+#include "policy/explain/whatif.h"
 #include "tests/policy/fixture.h"
 
 namespace cigri::policy::test {
@@ -24,15 +25,15 @@ TEST(LongJobsTest, SuccessesAreLongByTheirHistogram) {
   EXPECT_DOUBLE_EQ(running.times, 12) << "in the middle: 60 s of 120";
 }
 
-class MeasureStragglersTest : public ::testing::Test {
+class FindStragglersTest : public ::testing::Test {
  protected:
-  MeasureStragglersTest() {
+  FindStragglersTest() {
     s_.AddCluster(10), s_.AddCluster(10);
     s_.AddCampaign(10, "ann"), s_.AddCampaign(10, "ben");
   }
   // The part of long jobs on cluster 1 beyond the usual, in percent, as ann's campaign gets it.
-  double On1(const std::vector<LongJobs>& jobs, double times = 3) {
-    MeasureStragglers(jobs, times, s_.snapshot.campaigns);
+  double On1(const std::vector<LongJobs>& jobs) {
+    SetStragglers(FindStragglers(jobs, 3), s_.snapshot.campaigns);
     EXPECT_EQ(s_.placement(1, 2).straggler_share, 0);
     return 100 * s_.placement(1, 1).straggler_share;
   }
@@ -44,30 +45,29 @@ LongJobs Jobs(const std::string& user, std::int64_t cluster, double n, double lo
   return {user, cluster, n, killed, long_n, times};
 }
 
-TEST_F(MeasureStragglersTest, TheyAreCountedAgainstAllOtherClusters) {
+TEST_F(FindStragglersTest, TheyAreCountedAgainstAllOtherClusters) {
   EXPECT_NEAR(On1({Jobs("ann", 1, 60, 1, 10), Jobs("ann", 1, 40, 2, 17), Jobs("ann", 2, 999)}), 3,
               .1);
   EXPECT_FLOAT_EQ(s_.placement(1, 1).straggler_times, 9);
 }
 
-TEST_F(MeasureStragglersTest, WhatIsUsualOrLittleKnownIsNone) {
+TEST_F(FindStragglersTest, WhatIsUsualOrLittleKnownIsNone) {
   const LongJobs here = Jobs("ann", 1, 100, 3, 27);
   EXPECT_GT(On1({here, Jobs("ann", 2, 1000)}), 0);
-  EXPECT_EQ(On1({here, Jobs("ann", 2, 1000)}, 0), 0) << "switched off";
   EXPECT_EQ(On1({here, Jobs("ann", 2, 1000, 15, 90)}), 0) << "twice as often";
   EXPECT_EQ(On1({here, Jobs("ann", 2, 10)}), 0) << "ten others say little";
   EXPECT_EQ(On1({here}), 0) << "there is nothing to compare with";
 }
 
 // Where the cluster's own users kill jobs the long ones are killed, and succeed on the calm one.
-TEST_F(MeasureStragglersTest, ACalmClusterNextToARoughOneIsNotSlow) {
+TEST_F(FindStragglersTest, ACalmClusterNextToARoughOneIsNotSlow) {
   const LongJobs here = Jobs("ann", 1, 100, 10, 90);
   EXPECT_GT(On1({here, Jobs("ann", 2, 1000, 0, 0, 10)}), 0);
   EXPECT_EQ(On1({here, Jobs("ann", 2, 1000, 0, 0, 50)}), 0);
 }
 
 // Who runs long jobs on a cluster on purpose would have it alone.
-TEST_F(MeasureStragglersTest, WhatOneUserDoesKeepsNoOtherFromACluster) {
+TEST_F(FindStragglersTest, WhatOneUserDoesKeepsNoOtherFromACluster) {
   std::vector<LongJobs> jobs = {Jobs("mallory", 1, 100, 50, 50'000), Jobs("mallory", 2, 1000),
                                 Jobs("ann", 1, 100), Jobs("ann", 2, 1000)};
   EXPECT_EQ(On1(jobs), 0);
@@ -77,7 +77,8 @@ TEST_F(MeasureStragglersTest, WhatOneUserDoesKeepsNoOtherFromACluster) {
   EXPECT_FLOAT_EQ(s_.placement(2, 1).straggler_times, 9);
 }
 
-// Cluster 1 is fast to start on, and one of its jobs in 20 takes ten times as long; 2 is not so.
+// Cluster 1 is faster and goes first, and one of its jobs in 20 takes ten times as long; 2 is not
+// so.
 class StragglersTest : public ::testing::Test {
  protected:
   StragglersTest() {
@@ -101,7 +102,7 @@ TEST_F(StragglersTest, TheLastTasksGoWhereNoneIsLikelyToLastLong) {
   EXPECT_EQ(s_.Given(1, 1), 8);
 }
 
-TEST_F(StragglersTest, TheReasonSaysWhatIsKnownAndWhatWouldChangeIt) {
+TEST_F(StragglersTest, TheReasonSaysWhatIsKnown) {
   s_.campaign(1).waiting = 15;
   s_.placement(1, 2).in_flight = s_.placement(1, 2).running = 10;
   s_.placement(1, 2).running_since = 10 * (s_.now - 300);
@@ -117,6 +118,15 @@ TEST_F(StragglersTest, TheReasonSaysWhatIsKnownAndWhatWouldChangeIt) {
   }
 }
 
+TEST_F(StragglersTest, ItIsSaidWhatSwitchingItOffWouldChange) {
+  s_.campaign(1).waiting = 15;
+  std::string changes;
+  for (const auto& found :
+       FindWhatIfs(s_.snapshot, s_.state, s_.now, s_.seed, 1, [] { return false; }).useful)
+    changes += found.change + "\n";
+  EXPECT_NE(changes.find("stragglers.times 0 instead of 3\n"), changes.npos) << changes;
+}
+
 TEST_F(StragglersTest, WhileThereIsEnoughToDoAllClustersAreUsed) {
   s_.campaign(1).waiting = 100;  // 6,000 s of work for ten slots, as long as a straggler takes
   s_.Run();
@@ -128,6 +138,10 @@ TEST_F(StragglersTest, WhoHasNothingElsewhereTakesWhatThereIs) {
   s_.cluster(2).free = 0;  // others hold it, nobody knows for how long
   s_.Run();
   EXPECT_EQ(s_.Given(1, 1), 8);
+  s_.cluster(2).waiting = s_.cluster(2).waiting_slots = s_.placement(1, 2).in_flight = 5;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 8) << "jobs in a queue may wait as long";
+  s_.cluster(2).waiting = s_.cluster(2).waiting_slots = s_.placement(1, 2).in_flight = 0;
   s_.cluster(2).free = 10, s_.cluster(2).unusable = Unusable::kDrained;
   s_.Run();
   EXPECT_EQ(s_.Given(1, 1), 8);

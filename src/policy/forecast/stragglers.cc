@@ -1,16 +1,12 @@
 #include "policy/forecast/stragglers.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/histogram.h"
 
 namespace cigri::policy {
 namespace {
 
-struct Stragglers {
-  double share = 0, times = 0;
-};
 using OnClusters = std::map<std::int64_t, LongJobs>;
 
 void AddTo(LongJobs& sum, const LongJobs& more) {
@@ -54,24 +50,21 @@ void AddRunning(double n, double ran_s, double mean_s, LongJobs& jobs) {
   jobs.times += 2 * ran_s / mean_s;
 }
 
-void MeasureStragglers(const std::vector<LongJobs>& jobs, double times,
-                       std::vector<Campaign>& campaigns) {
+KnownStragglers FindStragglers(const std::vector<LongJobs>& jobs, double times) {
+  KnownStragglers known;
   std::map<std::string, OnClusters> users;
   for (const auto& one : jobs) AddTo(users[one.user][one.cluster], one);
-  std::map<std::string, std::map<std::int64_t, Stragglers>> own;
   std::map<std::int64_t, std::vector<Stragglers>> seen;
   for (const auto& [user, on] : users) {
     LongJobs all;
     for (const auto& [cluster, here] : on) AddTo(all, here);
     for (const auto& [cluster, here] : on) {
-      const Stragglers found = times > 0 ? Compare(here, all, times) : Stragglers();
+      const Stragglers found = Compare(here, all, times);
       if (found.share <= 0) continue;
-      own[user][cluster] = found;
+      known.own[user][cluster] = found;
       seen[cluster].push_back(found);
     }
   }
-  // What two users have seen at least.
-  std::map<std::int64_t, Stragglers> agreed;
   for (auto& [cluster, by] : seen) {
     if (by.size() < 2) continue;
     const auto second = [&](auto part) {
@@ -79,17 +72,21 @@ void MeasureStragglers(const std::vector<LongJobs>& jobs, double times,
                        [&](const auto& a, const auto& b) { return a.*part > b.*part; });
       return by[1].*part;
     };
-    agreed[cluster] = {second(&Stragglers::share), second(&Stragglers::times)};
+    known.agreed[cluster] = {second(&Stragglers::share), second(&Stragglers::times)};
   }
+  return known;
+}
+
+void SetStragglers(const KnownStragglers& known, std::vector<Campaign>& campaigns) {
   for (auto& c : campaigns) {
-    auto known_to_user = agreed;
-    if (const auto it = own.find(c.user); it != own.end())
-      for (const auto& [cluster, found] : it->second) known_to_user[cluster] = found;
+    auto here = known.agreed;
+    if (const auto it = known.own.find(c.user); it != known.own.end())
+      for (const auto& [cluster, found] : it->second) here[cluster] = found;
     for (auto& placement : c.placements) {
-      const auto here = known_to_user.find(placement.cluster);
-      const Stragglers known = here == known_to_user.end() ? Stragglers() : here->second;
-      placement.straggler_share = static_cast<float>(known.share);
-      placement.straggler_times = static_cast<float>(known.times);
+      const auto it = here.find(placement.cluster);
+      const Stragglers of_it = it == here.end() ? Stragglers() : it->second;
+      placement.straggler_share = static_cast<float>(of_it.share);
+      placement.straggler_times = static_cast<float>(of_it.times);
     }
   }
 }

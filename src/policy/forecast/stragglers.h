@@ -1,6 +1,7 @@
 // Which clusters run some jobs much longer than the others of their campaign, and how long.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,7 @@
 
 namespace cigri::policy {
 
-/// Jobs of one user on one cluster; a long one ran longer than
-/// StragglerThreshold() of forecast.h.
+/// Jobs of one user on one cluster; a long one ran longer than StragglerThreshold() of forecast.h.
 struct LongJobs {
   std::string user{};
   std::int64_t cluster = 0;
@@ -28,11 +28,20 @@ void AddSuccesses(const std::vector<std::int64_t>& hist, double threshold_s, dou
 /// to be in the middle.
 void AddRunning(double n, double ran_s, double mean_s, LongJobs& jobs);
 
-/// Sets straggler_share and straggler_times of placements on clusters where jobs of the campaign's
-/// user are long at least `times` as often as his on all others together, or those of two users:
-/// what one alone does must not keep others from a cluster. Of other placements they become 0.
-/// `times` 0: of all.
-void MeasureStragglers(const std::vector<LongJobs>& jobs, double times,
-                       std::vector<Campaign>& campaigns);
+/// Part of the jobs on a cluster that run long there and not elsewhere; how many times the mean of
+/// their campaign they last.
+struct Stragglers {
+  double share = 0, times = 0;
+};
+struct KnownStragglers {
+  std::map<std::string, std::map<std::int64_t, Stragglers>> own{};  ///< by user and cluster
+  std::map<std::int64_t, Stragglers> agreed{};  ///< the least that two users have seen, by cluster
+};
+
+/// Where jobs of a user are long at least `times` as often as his on all other clusters together.
+KnownStragglers FindStragglers(const std::vector<LongJobs>& jobs, double times);
+/// Sets straggler_share and straggler_times of all placements: by what the campaign's user has
+/// seen, else by what two others have. What one alone does must not keep others from a cluster.
+void SetStragglers(const KnownStragglers& known, std::vector<Campaign>& campaigns);
 
 }  // namespace cigri::policy
