@@ -2,6 +2,8 @@
 #include "tools/common/results.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -199,6 +201,27 @@ TEST(ResultFilesTest, TwoWriteIntoOneFolder) {
   EXPECT_EQ(Slurp(folder + "/1.out"), "one");
   EXPECT_EQ(Slurp(folder + "/2.out"), "the other");
   EXPECT_EQ(NamesIn(folder), (std::set<std::string>{"1.out", "2.out"}));
+}
+
+// A Ctrl-C left `.partial.*` in the folder.
+TEST(ResultFilesTest, NothingHalfWrittenOutlivesAProcessThatIsInterrupted) {
+  FakeApi api;
+  const auto folder = api.folder() + "/res";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    tools::ResultFiles files(folder);
+    files.Output(0, tools::Printed::kStdout, "whole");
+    files.Outcome(OutcomeOf(0, {"1"}));
+    files.Output(1, tools::Printed::kStdout, "never");
+    files.Output(1, tools::Printed::kStderr, "whole");
+    const bool began = NamesIn(folder).size() == 3;
+    tools::AbandonPartialFiles();
+    _exit(began ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(NamesIn(folder), std::set<std::string>{"1.out"});
 }
 
 // The header had as many values as the task that ended first.

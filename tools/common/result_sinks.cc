@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "core/text.h"
 
@@ -13,6 +15,16 @@ namespace cigri::tools {
 namespace {
 
 constexpr std::size_t kLongestName = 200;  // file systems take 255 bytes, with the number and .out
+
+// Of all that are being written. Who holds the mutex begins, names and removes them.
+struct PartialFiles {
+  std::mutex mutex;
+  std::set<std::string> paths;
+};
+PartialFiles& Partials() {
+  static auto* const partials = new PartialFiles;  // for threads that outlive main()
+  return *partials;
+}
 
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
@@ -33,6 +45,11 @@ std::int64_t SeqOf(const TaskOutcome& outcome, const EarlierRun* earlier) {
 }  // namespace
 
 std::string ValuesText(const std::vector<std::string>& values) { return Join(values, " "); }
+
+void AbandonPartialFiles() {
+  Partials().mutex.lock();
+  for (const auto& path : Partials().paths) unlink(path.c_str());
+}
 
 std::string WhyNotWritable(const std::string& path, bool folder) {
   namespace fs = std::filesystem;
@@ -110,13 +127,16 @@ ResultFiles::ResultFiles(std::string folder, Name name, const EarlierRun* earlie
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
     throw Fatal(kExitBadInput, "cannot make the folder " + folder_ + ": " + error.message());
+  const std::lock_guard lock(Partials().mutex);
+  Partials().paths.insert({Partial(false), Partial(true)});
 }
 
 ResultFiles::~ResultFiles() {
   Cut();
+  const std::lock_guard lock(Partials().mutex);
   for (const bool err : {false, true}) {
-    std::error_code none;
-    std::filesystem::remove(Partial(err), none);
+    unlink(Partial(err).c_str());
+    Partials().paths.erase(Partial(err));
   }
 }
 
@@ -141,7 +161,10 @@ std::string ResultFiles::FileName(const std::vector<std::string>& values) {
 void ResultFiles::Output(std::int64_t, Printed stream, std::string_view bytes) {
   const bool err = stream == Printed::kStderr;
   auto& out = open_[err ? 1 : 0];
-  if (!out.is_open()) out.open(Partial(err), std::ios::binary | std::ios::trunc);
+  if (!out.is_open()) {
+    const std::lock_guard lock(Partials().mutex);
+    out.open(Partial(err), std::ios::binary | std::ios::trunc);
+  }
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!out) throw Fatal(kExitNo, "cannot write into " + folder_ + ": " + std::strerror(errno));
 }
@@ -161,6 +184,7 @@ std::string ResultFiles::UniqueName(const TaskOutcome& outcome) {
 // A file has its name when it is whole.
 void ResultFiles::Outcome(const TaskOutcome& outcome) {
   const std::string name = name_(outcome);
+  const std::lock_guard lock(Partials().mutex);
   for (const bool err : {false, true}) {
     auto& out = open_[err ? 1 : 0];
     const std::string path = folder_ + "/" + name + (err ? ".err" : ".out");

@@ -21,6 +21,10 @@ std::string ValuesText(const std::vector<std::string>& values);
 /// Why `path` can be neither written nor made, "" when it can: a folder, or a file. Makes nothing.
 std::string WhyNotWritable(const std::string& path, bool folder);
 
+/// For a thread that ends the process next, while others may write results: removes what
+/// ResultFiles have half written, and nothing gets its name from here on.
+void AbandonPartialFiles();
+
 /// What an earlier run has done of the work (gridsub --creates, --resume): tasks that are left out
 /// of the campaign keep their numbers and the names of their files.
 struct EarlierRun {

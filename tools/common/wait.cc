@@ -13,6 +13,7 @@
 
 #include "core/text.h"
 #include "tools/common/failures_text.h"
+#include "tools/common/result_sinks.h"
 #include "tools/common/ssh_forward.h"
 #include "tools/common/terminal.h"
 
@@ -68,6 +69,7 @@ void LeaveOnInterrupt() {
     SayHowToGoOn();
     const std::lock_guard lock(leaving);
     if (before_leaving) std::fputs(before_leaving().c_str(), stderr);
+    AbandonPartialFiles();
     SshTunnel::EndAll();
     _exit(128 + signal);
   }).detach();
