@@ -4,7 +4,7 @@
 Usage: bench/crowd.py [--users 200] [--campaigns 50] [--tasks 10] [--clients 200] [--slots 64]
 
 As root: a grid of `cigri up` with one local cluster, whose jobs run as nobody. Idle, one client asks
-for its campaigns, for one of them or for its progress, 300 times; then the users submit and
+for its campaigns, for one of them or for its progress, 2,000 times; then the users submit and
 `--clients` ask for the same, one of them a second each and not all at once, until every job has
 ended. Prints the 99th percentile of both and their ratio (asked: at most 5), and how many jobs the
 grid recorded.
@@ -147,7 +147,7 @@ def measure(grid, options):
         time.sleep(0.2)
     time.sleep(3)
     api = grid.api(users[0])
-    idle = [read(api, first[users[0]], turn) for turn in range(300)]
+    idle = [read(api, first[users[0]], turn) for turn in range(2000)]
 
     over, took, errors = threading.Event(), [], []
     threads = [threading.Thread(target=poll, args=(grid, users[i % len(users)],

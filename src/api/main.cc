@@ -1,6 +1,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/limits.h"
 #include "core/log.h"
+#include "core/session_nice.h"
 
 namespace cigri::api {
 namespace {
@@ -36,6 +38,16 @@ void RaiseFileLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
   limit.rlim_cur = std::min(limit.rlim_max, kNeeded);
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Where we may, and PostgreSQL's sessions of readers with us (db/niceness.h); in a session of our
+// own, since the modules have another niceness.
+void GoFirst() {
+  constexpr int kBeforeOthers = -5;
+  const int nice = getpriority(PRIO_PROCESS, 0) + kBeforeOthers;
+  if (setpriority(PRIO_PROCESS, 0, nice) != 0) return;
+  setsid();
+  SetSessionNice(getpid(), nice);
 }
 
 void Listen(ApiServer& server, const Config& config) {
@@ -84,6 +96,7 @@ int Main(int argc, char**) {
   const sigset_t signals = Signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: all inherit it
   RaiseFileLimit();
+  GoFirst();
   const Config config = Config::Load();
   for (const auto& warning : config.Warnings()) log::warn("{}", warning);
   Context context(config, DatabaseConninfo(config));

@@ -1,15 +1,15 @@
 #include "db/niceness.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "core/session_nice.h"
 
 namespace cigri::db {
 namespace {
@@ -35,7 +35,7 @@ pid_t ParentOf(int pid) {
 // speak to.
 Niceness::Niceness(int socket, int backend, int nicer)
     : nice_(getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())) + nicer) {
-  const pid_t listener = nice_ > 0 ? ListenerOf(socket) : 0;
+  const pid_t listener = nice_ != 0 ? ListenerOf(socket) : 0;
   if (listener == 0 || ParentOf(backend) != listener) return;
   if (setpriority(PRIO_PROCESS, static_cast<id_t>(backend), nice_) != 0) return;
   backend_ = backend;
@@ -46,16 +46,9 @@ void Niceness::Repeat() {
   if (backend_ != 0) Say();
 }
 
-// The kernel deals out CPUs by sessions first (autogroup), and each server process is a session of
-// its own. Of users other than root it hears ten such words a second, all of the machine's
-// together.
+// Each server process is a session of its own.
 void Niceness::Say() {
-  const std::string path = "/proc/" + std::to_string(backend_) + "/autogroup";
-  const std::string nice = std::to_string(nice_);
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  const bool again = fd >= 0 && write(fd, nice.data(), nice.size()) < 0 && errno == EAGAIN;
-  if (fd >= 0) close(fd);
-  if (!again) backend_ = 0;
+  if (SetSessionNice(backend_, nice_)) backend_ = 0;
 }
 
 }  // namespace cigri::db

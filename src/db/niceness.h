@@ -4,7 +4,8 @@
 namespace cigri::db {
 
 /// Makes the server process of a session as nice as our own process, or nicer, where both run on
-/// this machine and we may: work that lets others go first does so in the database, too.
+/// this machine and we may: work that lets others go first, or goes first, does so in the database,
+/// too.
 class Niceness {
  public:
   Niceness() = default;

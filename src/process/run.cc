@@ -118,6 +118,7 @@ SpawnOptions OptionsOf(const Command& command, int in, const Stream& out, const 
   options.environment = command.environment;
   options.directory = command.directory;
   options.own_group = command.own_group;
+  options.own_session = command.own_session;
   return options;
 }
 

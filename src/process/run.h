@@ -29,6 +29,7 @@ struct Command {
   /// It leads a process group, which a limit kills as a whole. False: it is in ours, so that Ctrl-C
   /// ends it too, and a limit kills the program alone.
   bool own_group = true;
+  bool own_session = false;  ///< it leads a session, and a group with it
 };
 
 enum class Outcome { kExited, kSignalled, kTimedOut, kOutputTooLong, kNotStarted };

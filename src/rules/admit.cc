@@ -93,6 +93,7 @@ process::Command ChildOf(const Limits& limits, const std::string& request) {
   command.time_limit = limits.deadline;
   command.output_limit = kMostAnswer;
   command.errors = process::Errors::kOurs;
+  command.own_session = true;  // which it makes as nice as it is: not as the API
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/session_nice.h"
 #include "rules/confine.h"
 #include "rules/evaluate.h"
 
@@ -54,6 +55,7 @@ int Main(int argc, char**) {
   if (argc > 1 || isatty(STDIN_FILENO))
     throw Fatal(cigri::kExitUsage, "this program is started by the API to run admission rules",
                 "try a rule with `gridadmin rule test NAME --jdl FILE --user USER`");
+  cigri::SetSessionNice(getpid(), getpriority(PRIO_PROCESS, 0));
   cigri::rules::GiveUpRights();
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   json request;

@@ -1,5 +1,6 @@
 // What happens when the child itself fails: programs that are no gridadmit stand in for one.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "process/spawn.h"
 #include "rules/rules.h"
@@ -80,6 +82,43 @@ TEST_F(ChildTest, GridadmitHasGivenUpItsRightsBeforeItReads) {
       EXPECT_TRUE(has(std::string(kind) + ":\t65534\t65534\t65534\t65534")) << kind;
     EXPECT_TRUE(has("Groups:\t ")) << "none";
   }
+  kill(child, SIGKILL);
+  process::Reap(child);
+}
+
+// Among a hundred submissions a second, readers of the API waited for rules: in one session the
+// kernel gives these as much of a processor.
+TEST_F(ChildTest, RulesRunInASessionThatIsAsNiceAsTheirThread) {
+  EXPECT_FALSE(With("cut -d' ' -f6 /proc/$$/stat > " + dir() + "/session; echo $$ > " + dir() +
+                    "/pid; exit 3")
+                   .ok());
+  const auto said = [&](const std::string& name) {
+    std::ifstream file(dir() + "/" + name);
+    std::string line;
+    std::getline(file, line);
+    return line;
+  };
+  EXPECT_NE(said("pid"), "");
+  EXPECT_EQ(said("session"), said("pid"));
+
+  if (geteuid() != 0 || !std::filesystem::exists("/proc/self/autogroup")) return;
+  int in[2];
+  ASSERT_EQ(pipe(in), 0);
+  const process::Fd read_end(in[0]), write_end(in[1]);
+  process::SpawnOptions options;
+  options.in = read_end.get();
+  options.own_session = true;
+  pid_t child = 0;
+  std::thread([&] {
+    setpriority(PRIO_PROCESS, 0, 7);
+    child = process::Spawn({CIGRI_BIN_DIR "/gridadmit"}, options);
+  }).join();
+  const std::string group = "/proc/" + std::to_string(child) + "/autogroup";
+  EXPECT_TRUE(test::Await([&] {
+    std::ifstream file(group);
+    std::string line;
+    return std::getline(file, line) && line.ends_with(" nice 7");
+  }));
   kill(child, SIGKILL);
   process::Reap(child);
 }

@@ -1,6 +1,10 @@
 #include "api/http/context.h"
 
 #include <sql/audit.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "api/http/change_notifier.h"
 #include "api/http/metrics.h"
@@ -10,6 +14,8 @@ namespace cigri::api {
 namespace {
 
 thread_local const ActingFor* acting = nullptr;
+
+int OwnNice() { return getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())); }
 
 }  // namespace
 
@@ -22,7 +28,7 @@ ActingFor::~ActingFor() { acting = nullptr; }
 
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
-      pool(conninfo, "cigri api", connections, kNicerThanReaders),
+      pool(conninfo, "cigri api", connections, std::max(0, kNiceOfSubmissions - OwnNice())),
       readers(conninfo, "cigri api", connections, 0, db::SessionKind::kReads),
       notifier(std::make_unique<ChangeNotifier>(conninfo)),
       metrics(std::make_unique<Metrics>()),

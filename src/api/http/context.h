@@ -19,7 +19,7 @@ class Metrics;
 class SnapshotCache;
 
 /// Who submits thousands of campaigns has as much of the machine as the modules; readers go first.
-constexpr int kNicerThanReaders = 5;
+constexpr int kNiceOfSubmissions = 5;
 
 /// While it lives, what this thread changes in the database is recorded as this caller's (table
 /// `audit`).

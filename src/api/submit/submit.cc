@@ -209,7 +209,7 @@ Reply AnswerSubmission(Context& context, const Request& request) {
 // children.
 Reply Submit(Context& context, const Request& request) {
   const auto answer = [&] {
-    setpriority(PRIO_PROCESS, 0, kNicerThanReaders);  // of this thread
+    setpriority(PRIO_PROCESS, 0, kNiceOfSubmissions);  // of this thread
     const ActingFor acting(request.caller.user, request.caller.source, request.id);
     return Once(context, request, AnswerSubmission);
   };
