@@ -1,6 +1,7 @@
 // A grid in tables: a campaign, a cluster whose API is ours, jobs in flight.
 #pragma once
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -42,6 +43,7 @@ class KillServer {
   ~KillServer() {
     server_.Stop();
     thread_.join();
+    std::filesystem::remove(socket_);
   }
   std::string url() const { return "unix:" + socket_; }
   bool Asked(const std::string& remote_id) {
