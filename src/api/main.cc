@@ -47,7 +47,7 @@ void GoFirst() {
   const int nice = getpriority(PRIO_PROCESS, 0) + kBeforeOthers;
   if (setpriority(PRIO_PROCESS, 0, nice) != 0) return;
   setsid();
-  SetSessionNice(getpid(), nice);
+  if (getsid(0) == getpid()) SetSessionNice(getpid(), nice);  // not that of somebody's shell
 }
 
 void Listen(ApiServer& server, const Config& config) {

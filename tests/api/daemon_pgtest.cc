@@ -83,14 +83,15 @@ TEST_F(DaemonPgTest, ItServesEndsOnSigtermAndLeavesNoSocket) {
   EXPECT_FALSE(std::filesystem::exists(home_ / "run/api.sock"));
 }
 
-// Among 200 users who submit, 200 readers waited nine times as long as alone (bench/crowd.py).
+// Among 50 users who submit, 200 readers waited ten times as long as alone (bench/crowd.py).
 TEST_F(DaemonPgTest, WhereItMayItGoesFirstWithItsReadersAndSubmissionsDoNot) {
   const auto nice_of = [](pid_t pid) { return getpriority(PRIO_PROCESS, static_cast<id_t>(pid)); };
   const int ours = nice_of(getpid());
   const pid_t pid = Start();
   ASSERT_TRUE(AwaitServing());
   ASSERT_TRUE(Get("/campaigns").ok());
-  const bool may = geteuid() == 0 && nice_of(pid) != ours;  // a container may leave root without it
+  bool may = false;  // a container may leave root without it
+  std::thread([&] { may = setpriority(PRIO_PROCESS, 0, ours - 5) == 0; }).join();
   EXPECT_EQ(nice_of(pid), may ? ours - 5 : ours);
   EXPECT_EQ(getsid(pid) == pid, may);
   std::set<int> sessions;
