@@ -269,10 +269,11 @@ SELECT a.id::text AS id FROM unnest($1::bigint[]) AS a (id)
 WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
 
 -- name: PageOfCampaigns
--- returns: total int64, id int64?
+-- returns: total int64?, id int64?
 -- Campaigns of user $1 (or NULL), with $2 (or NULL) in their names, in a state of $6 or, when $7,
--- terminated with open events: how many there are, and the ids of at most $3 after the first $4
--- (when $5: before the last $4), in their order. At least one row.
+-- terminated with open events: the ids of those after the first $4, the oldest (when $5: the
+-- newest) first. Of at most $3 and one more, which says that more follow. Only then, or when there
+-- are none, and only when $8, all are counted. At least one row.
 WITH found AS NOT MATERIALIZED (
     SELECT id FROM campaigns
     WHERE (state = ANY ($6::campaign_state[])
@@ -280,15 +281,17 @@ WITH found AS NOT MATERIALIZED (
                 WHERE state = 'open' AND class IN ('job', 'campaign', 'cluster'))))
         AND ($1::text IS NULL OR grid_user = $1)
         AND ($2::text IS NULL OR strpos(lower(name), lower($2)) > 0)
+), page AS MATERIALIZED (
+    (SELECT id FROM found WHERE NOT $5 ORDER BY id LIMIT $3::bigint + 1 OFFSET $4::bigint)
+    UNION ALL
+    (SELECT id FROM found WHERE $5 ORDER BY id DESC LIMIT $3::bigint + 1 OFFSET $4::bigint)
 )
 SELECT t.total, p.id
-FROM (SELECT count(*) AS total FROM found) AS t
-LEFT JOIN LATERAL (
-    SELECT id FROM found
-    ORDER BY id
-    LIMIT CASE WHEN $5 THEN greatest(0, least($3, t.total - $4)) ELSE $3::bigint END
-    OFFSET CASE WHEN $5 THEN greatest(0, t.total - $4 - $3) ELSE $4::bigint END
-) AS p ON true;
+FROM (
+    SELECT CASE WHEN $8 AND (SELECT count(*) FROM page) NOT BETWEEN 1 AND $3::bigint
+        THEN (SELECT count(*) FROM found) END AS total
+) AS t
+LEFT JOIN page AS p ON true;
 
 -- name: PastCampaigns
 -- returns: id int64, name text, grid_user text, jdl text, nb_params int64
@@ -445,6 +448,7 @@ CROSS JOIN LATERAL jsonb_to_record(c.jdl)
           deadline text, max_jobs_total text, scheduler text)
 LEFT JOIN LATERAL (
     SELECT p.* FROM predecessors_of(c.jdl) AS p WHERE c.jdl ?| ARRAY['after', 'after_any']
+    OFFSET 0 -- otherwise the condition is one of the join, which comes after the function
 ) AS b ON true
 WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1::bigint[])
 ORDER BY c.id;

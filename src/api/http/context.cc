@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "api/http/change_notifier.h"
+#include "api/http/kept_counts.h"
 #include "api/http/metrics.h"
 #include "api/why/snapshot.h"
 
@@ -32,6 +33,7 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
       readers(conninfo, "cigri api", connections, 0, db::SessionKind::kReads),
       notifier(std::make_unique<ChangeNotifier>(conninfo)),
       metrics(std::make_unique<Metrics>()),
+      kept_counts(std::make_unique<KeptCounts>()),
       snapshots(std::make_unique<SnapshotCache>()),
       make_cluster([conninfo](const clusterdb::ClusterRow& row) {
         return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);

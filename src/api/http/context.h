@@ -15,6 +15,7 @@
 namespace cigri::api {
 
 class ChangeNotifier;
+class KeptCounts;
 class Metrics;
 class SnapshotCache;
 
@@ -68,6 +69,8 @@ class Context {
   /// Tells when long polls are to look again (read/progress.cc).
   std::unique_ptr<ChangeNotifier> notifier;
   std::unique_ptr<Metrics> metrics;
+  /// How many campaigns there are (kept_counts.h).
+  std::unique_ptr<KeptCounts> kept_counts;
   /// For explanations (why/snapshot.h).
   std::unique_ptr<SnapshotCache> snapshots;
   /// Drivers for reading output and for checks; a test puts a fake in its place.

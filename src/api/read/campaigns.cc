@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "api/http/kept_counts.h"
 #include "api/http/router.h"
 #include "api/read/params.h"
 #include "core/cigri3_keys.h"
@@ -112,26 +114,42 @@ struct Page {
   std::vector<std::int64_t> ids;
 };
 
-// In one of `states`, of the user and with the name that the request asks for.
-Page PageOf(db::Tx& tx, const Request& request, const std::vector<std::string>& states,
-            std::int64_t limit, std::int64_t offset, bool newest) {
+// In one of `states`, of the user and with the name that the request asks for. Where more follow,
+// how many there are of all users may be a count that is kept.
+Page PageOf(db::Tx& tx, KeptCounts& kept_counts, const Request& request,
+            const std::vector<std::string>& states, std::int64_t limit, std::int64_t offset,
+            bool newest) {
+  const auto user = Asked(request, "user"), name = Asked(request, "name");
+  const bool of_all = !user && !name && !request.of_cigri3;
+  const std::set<std::string> key(states.begin(), states.end());
+  const auto kept = of_all ? kept_counts.Find(key) : std::nullopt;
+  const auto began = KeptCounts::Clock::now();
   Page page;
+  std::optional<std::int64_t> counted;
   // For CiGri 3's clients, which ask for no states, what has failed tasks is alive.
-  for (const auto& row :
-       tx.Exec(sql::kPageOfCampaigns, Asked(request, "user"), Asked(request, "name"), limit, offset,
-               newest, states, request.of_cigri3)) {
-    page.total = row.total;
+  for (const auto& row : tx.Exec(sql::kPageOfCampaigns, user, name, limit, offset, newest, states,
+                                 request.of_cigri3, !kept)) {
+    counted = row.total;
     if (row.id) page.ids.push_back(*row.id);
   }
+  if (of_all && counted) kept_counts.Keep(key, *counted, KeptCounts::Clock::now() - began);
+  const auto seen = offset + static_cast<std::int64_t>(page.ids.size());
+  const bool more = static_cast<std::int64_t>(page.ids.size()) > limit;
+  if (more) page.ids.pop_back();
+  // The end of the list says itself how long it is; after the end none follow, whatever was
+  // counted.
+  const auto total = counted.value_or(kept.value_or(0));
+  page.total = more ? std::max(seen, total) : page.ids.empty() ? std::min(seen, total) : seen;
   return page;
 }
 
-json CampaignPage(db::Tx& tx, const Request& request) {
+json CampaignPage(Context& context, db::Tx& tx, const Request& request) {
   // CiGri's clients know no pages here: without a limit they get everything that is alive.
   const auto limit = request.QueryInt("limit", 10'000, 1, 10'000);
   const auto offset = request.QueryInt("offset", 0);
   const bool newest = request.Flag("newest");
-  const Page page = PageOf(tx, request, StatesAsked(request), limit, offset, newest);
+  const Page page =
+      PageOf(tx, *context.kept_counts, request, StatesAsked(request), limit, offset, newest);
   json items = json::array();
   tx.NothingFollows();
   for (const auto& row : tx.Exec(sql::kListCampaigns, page.ids))
@@ -281,11 +299,11 @@ void AddTo(json& sum, const json& row) {
     sum[key] = sum.value(key, std::int64_t{0}) + value.get<std::int64_t>();
 }
 
-json Summary(db::Tx& tx, const Request& request) {
+json Summary(Context& context, db::Tx& tx, const Request& request) {
   const auto from = request.QueryInt("from", 0), to = request.QueryInt("to", 0);
   // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
-  const Page page = PageOf(tx, request, states, 100'000, 0, false);
+  const Page page = PageOf(tx, *context.kept_counts, request, states, 100'000, 0, false);
   json items = json::array(), users = json::object();
   for (const auto& row : tx.Exec(sql::kListCampaigns, page.ids)) {
     const auto id = row.id;
@@ -405,7 +423,8 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
 
 void AddCampaignReadRoutes(Router& router) {
   router.GetLive("/campaigns", [](Context& context, const Request& request) {
-    return Reply::Json(context.Read([&](db::Tx& tx) { return CampaignPage(tx, request); }));
+    return Reply::Json(
+        context.Read([&](db::Tx& tx) { return CampaignPage(context, tx, request); }));
   });
   router.GetLive("/campaigns/{id}", [](Context& context, const Request& request) {
     return Reply::Json(context.Read([&](db::Tx& tx) {
@@ -421,7 +440,7 @@ void AddCampaignReadRoutes(Router& router) {
   });
   router.Get("/campaigns/{id}/jdl", Jdl);
   router.Get("/summary", [](Context& context, const Request& request) {
-    return Reply::Json(context.Read([&](db::Tx& tx) { return Summary(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Summary(context, tx, request); }));
   });
 }
 
