@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/job_record.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/scheduler.h"
 #include "tests/simulation/sessions.h"
@@ -22,6 +23,12 @@ constexpr std::int64_t kPrologue = -1, kEpilogue = -2;
 std::int64_t TaskOf(const cluster::Batch& batch, std::size_t i) {
   if (batch.kind == BatchKind::kPrologue) return kPrologue;
   return batch.kind == BatchKind::kEpilogue ? kEpilogue : batch.elements[i].task_index;
+}
+
+// Of the task of `index` in its job.
+std::string KeyOf(const std::string& remote_id, int index, int sharing) {
+  const int place = index % sharing;
+  return place == 0 ? remote_id : remote_id + "+" + std::to_string(place);
 }
 
 bool Happens(const char* step, const char* fault, unsigned percent) {
@@ -112,9 +119,9 @@ class SimulatedCluster final : public cluster::Cluster {
   }
   void Release(const cluster::Batch& batch, const std::vector<std::string>&) override {
     Call call("submit: release");
-    for (auto& [id, job] : site_.jobs_[name_])
-      if (job.tag == batch.tag && job.starts_at == INT64_MAX && !job.Ended())
-        site_.Start(name_, id, job);
+    for (auto& [key, job] : site_.jobs_[name_])
+      if (job.tag == batch.tag && job.IsFirst() && job.starts_at == INT64_MAX && !job.Ended())
+        site_.Start(name_, site_.SharedBy(name_, job.remote_id));
     call.Done();
   }
   cluster::FindResult Find(const std::string& tag, const std::string&, double,
@@ -126,9 +133,9 @@ class SimulatedCluster final : public cluster::Cluster {
     cluster::FindResult found;
     found.complete = !Happens("submit: look up", "incomplete", 5);
     found.revoked = revoke;
-    for (const auto& [id, job] : site_.jobs_[name_])
-      if (job.tag == tag && (found.complete || world::Chance(50)))
-        found.jobs.push_back(site_.Seen(id, job));
+    for (const auto& [key, job] : site_.jobs_[name_])
+      if (job.tag == tag && job.IsFirst() && (found.complete || world::Chance(50)))
+        found.jobs.push_back(site_.Seen(job));
     call.Done();
     return found;
   }
@@ -152,10 +159,10 @@ class SimulatedCluster final : public cluster::Cluster {
     Call call("kill: send");
     cluster::KillResult result;
     for (const auto& ref : refs) {
-      const auto it = site_.jobs_[name_].find(ref.remote_id);
-      if (it == site_.jobs_[name_].end() || it->second.Ended()) {
+      const auto job = site_.SharedBy(name_, ref.remote_id);
+      if (job.empty() || job.back()->Ended()) {
         result.gone.push_back(ref);
-      } else if (ref.only_waiting && it->second.Started()) {
+      } else if (ref.only_waiting && job.front()->Started()) {
         result.begun.push_back(ref);
       } else if (Happens("kill: send", "refused",
                          Faults::OfProcess().Aims("kill: answer") ? 80 : 20)) {
@@ -163,10 +170,7 @@ class SimulatedCluster final : public cluster::Cluster {
       } else {
         result.asked.push_back(ref);
         // It may be registered and do nothing.
-        if (Happens("kill: send", "without effect", 10)) continue;
-        it->second.ends_at = world::Now();
-        it->second.killed = true;
-        it->second.cause = cluster::EndCause::kDeleted;
+        if (!Happens("kill: send", "without effect", 10)) SimulatedSite::End(job);
       }
     }
     call.Done();
@@ -174,8 +178,10 @@ class SimulatedCluster final : public cluster::Cluster {
   }
   std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter& wanted) override {
     std::vector<cluster::RemoteJob> listed;
-    for (const auto& [id, job] : site_.jobs_[name_])
-      if (!job.Ended() && wanted(id, job.tag)) listed.push_back(site_.Seen(id, job));
+    for (const auto& [key, job] : site_.jobs_[name_])
+      if (job.IsFirst() && !site_.SharedBy(name_, job.remote_id).back()->Ended() &&
+          wanted(job.remote_id, job.tag))
+        listed.push_back(site_.Seen(job));
     return listed;
   }
   std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
@@ -184,11 +190,11 @@ class SimulatedCluster final : public cluster::Cluster {
   cluster::PollResult PollJobs(const cluster::PollRequest& request) {
     cluster::PollResult result;
     for (const auto& ref : request.jobs) {
-      const auto it = site_.jobs_[name_].find(ref.remote_id);
+      const auto it = site_.jobs_[name_].find(KeyOf(ref.remote_id, ref.index, ref.tasks_per_job));
       if (it == site_.jobs_[name_].end() || it->second.tag != ref.tag)
         result.missing.push_back(ref);
       else if (!Happens("status: poll", "job left out", 5))
-        result.jobs.push_back(site_.Seen(it->first, it->second));
+        result.jobs.push_back(site_.Seen(it->second));
     }
     return result;
   }
@@ -199,9 +205,9 @@ class SimulatedCluster final : public cluster::Cluster {
     std::map<std::string, cluster::RemoteJob> news;
     const auto find = [&] {
       site_.TakeLate();
-      for (const auto& [id, job] : site_.jobs_[name_]) {
+      for (const auto& [key, job] : site_.jobs_[name_]) {
         const auto changed = job.Ended() ? job.ends_at : job.Started() ? job.starts_at : 0;
-        if (changed > since) news[id] = site_.Seen(id, job);
+        if (changed > since) news[key] = site_.Seen(job);
       }
       return !news.empty();
     };
@@ -238,8 +244,16 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
   auto& ids = taken_[batch.tag];
   if (!ids.empty()) return ids;
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
+    const auto place = static_cast<int>(i) % batch.tasks_per_job;
+    if (place == 0)
+      ids.push_back(std::to_string(next_id_++));
+    else
+      ids.push_back(ids.back());
     Job job{.tag = batch.tag,
+            .remote_id = ids.back(),
             .index = static_cast<int>(i),
+            .sharing = batch.tasks_per_job,
+            .last = place + 1 == batch.tasks_per_job || i + 1 == batch.elements.size(),
             .campaign = batch.campaign_id,
             .task = TaskOf(batch, i),
             .needs_prologue = batch.campaign_name.find(kWithScripts) != std::string::npos,
@@ -253,11 +267,20 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
       job.cause = cluster::EndCause::kPreempted;
     else if (Happens("jobs", "program failed", Faults::OfProcess().Aims("status") ? 40 : 10))
       job.wait_status = 1 << 8;
-    ids.push_back(std::to_string(next_id_++));
-    auto& taken = jobs_[cluster].emplace(ids.back(), std::move(job)).first->second;
-    if (!hold) Start(cluster, ids.back(), taken);
+    jobs_[cluster].emplace(KeyOf(job.remote_id, job.index, job.sharing), job);
+    if (job.last && !hold) Start(cluster, SharedBy(cluster, job.remote_id));
   }
   return ids;
+}
+
+SimulatedSite::Shared SimulatedSite::SharedBy(const std::string& cluster,
+                                              const std::string& remote_id) {
+  Shared job;
+  auto& jobs = jobs_[cluster];
+  for (auto it = jobs.find(remote_id); it != jobs.end();
+       it = jobs.find(remote_id + "+" + std::to_string(job.size())))
+    job.push_back(&it->second);
+  return job;
 }
 
 // A task runs once at a time (in a campaign with copies, twice), and not after its success; a
@@ -266,13 +289,14 @@ void SimulatedSite::CheckOnce(const std::string& cluster, const Job& one) {
   const auto task = "task " + std::to_string(one.task);
   int running = 0;
   for (const auto& [name, jobs] : jobs_)
-    for (const auto& [id, job] : jobs) {
-      if (job.campaign != one.campaign || job.task != one.task || &job == &one || !job.Started() ||
-          (one.task < 0 && name != cluster))
+    for (const auto& [key, job] : jobs) {
+      if (job.campaign != one.campaign || job.task != one.task || &job == &one ||
+          job.starts_at > one.starts_at || (one.task < 0 && name != cluster))
         continue;
-      running += !job.Ended();
+      const bool over = job.ends_at <= one.starts_at;
+      running += !over;
       // Who claimed the copy cannot know yet.
-      if (!job.Succeeded() || one.task == kEpilogue || one.copies) continue;
+      if (!over || !job.Succeeded() || one.task == kEpilogue || one.copies) continue;
       if (one.task == kPrologue && LastEpilogue(cluster, one.campaign) >= job.ends_at) continue;
       violations_.push_back(task + " ran again after its success");
     }
@@ -282,7 +306,7 @@ void SimulatedSite::CheckOnce(const std::string& cluster, const Job& one) {
 // When the last epilogue of the campaign began there; -1: none has.
 std::int64_t SimulatedSite::LastEpilogue(const std::string& cluster, std::int64_t campaign) {
   std::int64_t last = -1;
-  for (const auto& [id, job] : jobs_[cluster])
+  for (const auto& [key, job] : jobs_[cluster])
     if (job.campaign == campaign && job.task == kEpilogue && job.Started())
       last = std::max(last, job.starts_at);
   return last;
@@ -291,7 +315,7 @@ std::int64_t SimulatedSite::LastEpilogue(const std::string& cluster, std::int64_
 void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
   bool others = false;
   std::int64_t prologue = -1;  // when the last good one ended
-  for (const auto& [id, job] : jobs_[cluster]) {
+  for (const auto& [key, job] : jobs_[cluster]) {
     if (job.campaign != one.campaign || &job == &one) continue;
     if (job.task == kPrologue && job.Succeeded()) prologue = std::max(prologue, job.ends_at);
     others = others || (job.Started() && !job.Ended());
@@ -304,16 +328,55 @@ void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
     violations_.push_back("the epilogue began on " + cluster + " while a job of its campaign ran");
 }
 
-void SimulatedSite::Start(const std::string& cluster, const std::string& started, Job& one) {
-  CheckScripts(cluster, one);
-  CheckOnce(cluster, one);
-  one.starts_at = world::Now();
-  one.ends_at = one.starts_at + (calm_ ? std::min(one.lasts, 3 * kSecond) : one.lasts);
-  world::Trace("job " + started + " of task " + std::to_string(one.task) + " starts");
+void SimulatedSite::Start(const std::string& cluster, const Shared& job) {
+  auto& first = *job.front();
+  CheckScripts(cluster, first);
+  Plan(job, 0, world::Now());
+  first.checked = true;
+  CheckOnce(cluster, first);
+  world::Trace("job " + first.remote_id + " of task " + std::to_string(first.task) + " starts");
+}
+
+// One begins when the one before it has ended, unless all of them were preempted then.
+void SimulatedSite::Plan(const Shared& job, std::size_t from, std::int64_t at) const {
+  bool goes_on = from == 0 || job[from - 1]->cause != cluster::EndCause::kPreempted;
+  for (std::size_t i = from; i < job.size(); ++i) {
+    auto& one = *job[i];
+    one.starts_at = goes_on ? at : INT64_MAX;
+    if (goes_on) at += calm_ ? std::min(one.lasts, 3 * kSecond) : one.lasts;
+    one.ends_at = at;
+    if (!goes_on) one.cause = cluster::EndCause::kNotBegun;
+    goes_on = goes_on && one.cause != cluster::EndCause::kPreempted;
+  }
+}
+
+void SimulatedSite::End(const Shared& job) {
+  for (auto* one : job) {
+    if (one->Ended()) continue;
+    const bool begun = one == job.front() || one->Started();
+    one->cause = begun ? cluster::EndCause::kDeleted : cluster::EndCause::kNotBegun;
+    if (!one->Started()) one->starts_at = INT64_MAX;
+    one->ends_at = world::Now();
+  }
+}
+
+// Looks at those that have begun in a job of others since the last look, in the order of time.
+void SimulatedSite::BeginShared() {
+  std::vector<std::pair<const std::string*, Job*>> begun;
+  for (auto& [name, jobs] : jobs_)
+    for (auto& [key, job] : jobs)
+      if (!job.IsFirst() && !job.checked && job.Started()) begun.emplace_back(&name, &job);
+  std::sort(begun.begin(), begun.end(),
+            [](const auto& a, const auto& b) { return a.second->starts_at < b.second->starts_at; });
+  for (const auto& [name, job] : begun) {
+    job->checked = true;
+    CheckOnce(*name, *job);
+  }
 }
 
 // POSTs that were carried out after their clients had gone.
 void SimulatedSite::TakeLate() {
+  BeginShared();
   for (auto it = late_.begin(); it != late_.end();) {
     if (it->at > world::Now()) {
       ++it;
@@ -324,11 +387,12 @@ void SimulatedSite::TakeLate() {
   }
 }
 
-cluster::RemoteJob SimulatedSite::Seen(const std::string& id, const Job& job) const {
+cluster::RemoteJob SimulatedSite::Seen(const Job& job) {
   cluster::RemoteJob seen;
-  seen.ref.remote_id = id;
+  seen.ref.remote_id = job.remote_id;
   seen.ref.tag = job.tag;
   seen.ref.index = job.index;
+  seen.ref.tasks_per_job = job.sharing;
   seen.state = job.Ended()     ? RemoteState::kEnded
                : job.Started() ? RemoteState::kRunning
                                : RemoteState::kHeld;
@@ -336,21 +400,60 @@ cluster::RemoteJob SimulatedSite::Seen(const std::string& id, const Job& job) co
   if (job.Started()) seen.started_at = Seconds(job.starts_at);
   if (job.Ended()) seen.ended_at = Seconds(job.ends_at);
   if (job.Ended() && job.cause == cluster::EndCause::kExited) seen.wait_status = job.wait_status;
-  return seen;
+  return job.sharing > 1 ? InShared(job, std::move(seen)) : seen;
+}
+
+// As drivers put it together, of what the cluster says of the job and of what the job has written.
+cluster::RemoteJob SimulatedSite::InShared(const Job& job, cluster::RemoteJob seen) {
+  const auto ref = seen.ref;
+  Shared all;
+  for (const auto& [name, jobs] : jobs_)
+    if (jobs.count(job.remote_id) != 0) all = SharedBy(name, job.remote_id);
+  cluster::RemoteJob whole;
+  whole.ref = ref;
+  whole.state = all.back()->Ended()      ? RemoteState::kEnded
+                : all.front()->Started() ? RemoteState::kRunning
+                                         : RemoteState::kHeld;
+  if (all.front()->Started()) whole.started_at = Seconds(all.front()->starts_at);
+  if (all.back()->Ended()) whole.ended_at = Seconds(all.back()->ends_at);
+  cluster::GroupLog log;
+  for (const auto* one : all) {
+    const int place = one->index % one->sharing;
+    if (one->Started()) log.begun[log.last_begun = place] = Seconds(one->starts_at);
+    if (!one->Ended()) continue;
+    if (one->cause == cluster::EndCause::kExited)
+      log.ends[place] = {one->wait_status, Seconds(one->starts_at), Seconds(one->ends_at)};
+    else if (one->cause != cluster::EndCause::kNotBegun)
+      whole.cause = one->cause;
+  }
+  if (whole.state == RemoteState::kEnded && whole.cause == cluster::EndCause::kExited)
+    whole.wait_status = 0;
+  return cluster::InGroup(whole, ref, job.last, log);
 }
 
 void SimulatedSite::Calm() {
   calm_ = true;
   for (auto& [name, jobs] : jobs_)
-    for (auto& [id, job] : jobs)
-      if (job.Started() && !job.Ended())
-        job.ends_at = std::min(job.ends_at, world::Now() + 3 * kSecond);
+    for (auto& [key, job] : jobs) {
+      if (!job.IsFirst()) continue;
+      const auto all = SharedBy(name, job.remote_id);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i]->Started() && !all[i]->Ended()) {
+          all[i]->ends_at = std::min(all[i]->ends_at, world::Now() + 3 * kSecond);
+          Plan(all, i + 1, all[i]->ends_at);
+        }
+    }
+}
+
+const std::vector<std::string>& SimulatedSite::Violations() {
+  BeginShared();
+  return violations_;
 }
 
 std::map<std::int64_t, int> SimulatedSite::Successes(std::int64_t campaign) {
   std::map<std::int64_t, int> successes;
   for (const auto& [name, jobs] : jobs_)
-    for (const auto& [id, job] : jobs)
+    for (const auto& [key, job] : jobs)
       if (job.campaign == campaign && job.task >= 0 && job.Succeeded()) ++successes[job.task];
   return successes;
 }
@@ -359,7 +462,7 @@ std::vector<std::string> SimulatedSite::WithoutEpilogue(std::int64_t campaign) c
   std::vector<std::string> clusters;
   for (const auto& [name, jobs] : jobs_) {
     std::int64_t last = 0, epilogue = 0;
-    for (const auto& [id, job] : jobs) {
+    for (const auto& [key, job] : jobs) {
       if (job.campaign != campaign || !job.needs_prologue || !job.Started()) continue;
       if (job.task != kEpilogue)
         last = std::max(last, job.ends_at);
@@ -373,7 +476,7 @@ std::vector<std::string> SimulatedSite::WithoutEpilogue(std::int64_t campaign) c
 
 bool SimulatedSite::HasCopies(std::int64_t campaign) const {
   for (const auto& [name, jobs] : jobs_)
-    for (const auto& [id, job] : jobs)
+    for (const auto& [key, job] : jobs)
       if (job.campaign == campaign) return job.copies > 0;
   return false;
 }
@@ -381,7 +484,7 @@ bool SimulatedSite::HasCopies(std::int64_t campaign) const {
 int SimulatedSite::Live(std::int64_t campaign) {
   int live = 0;
   for (const auto& [name, jobs] : jobs_)
-    for (const auto& [id, job] : jobs) live += job.campaign == campaign && !job.Ended();
+    for (const auto& [key, job] : jobs) live += job.campaign == campaign && !job.Ended();
   return live;
 }
 
