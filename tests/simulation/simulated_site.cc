@@ -283,6 +283,13 @@ SimulatedSite::Shared SimulatedSite::SharedBy(const std::string& cluster,
   return job;
 }
 
+// As of the moment in which it begins.
+void SimulatedSite::Check(const std::string& cluster, Job& one) {
+  one.checked = true;
+  CheckScripts(cluster, one);
+  CheckOnce(cluster, one);
+}
+
 // A task runs once at a time (in a campaign with copies, twice), and not after its success; a
 // script once at a time on its cluster, and a prologue again only after an epilogue.
 void SimulatedSite::CheckOnce(const std::string& cluster, const Job& one) {
@@ -297,17 +304,20 @@ void SimulatedSite::CheckOnce(const std::string& cluster, const Job& one) {
       running += !over;
       // Who claimed the copy cannot know yet.
       if (!over || !job.Succeeded() || one.task == kEpilogue || one.copies) continue;
-      if (one.task == kPrologue && LastEpilogue(cluster, one.campaign) >= job.ends_at) continue;
+      if (one.task == kPrologue &&
+          LastEpilogue(cluster, one.campaign, one.starts_at) >= job.ends_at)
+        continue;
       violations_.push_back(task + " ran again after its success");
     }
   if (running > one.copies) violations_.push_back(task + " ran too often at once");
 }
 
-// When the last epilogue of the campaign began there; -1: none has.
-std::int64_t SimulatedSite::LastEpilogue(const std::string& cluster, std::int64_t campaign) {
+// When the last epilogue of the campaign until `at` began there; -1: none has.
+std::int64_t SimulatedSite::LastEpilogue(const std::string& cluster, std::int64_t campaign,
+                                         std::int64_t at) {
   std::int64_t last = -1;
   for (const auto& [key, job] : jobs_[cluster])
-    if (job.campaign == campaign && job.task == kEpilogue && job.Started())
+    if (job.campaign == campaign && job.task == kEpilogue && job.starts_at <= at)
       last = std::max(last, job.starts_at);
   return last;
 }
@@ -317,12 +327,14 @@ void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
   std::int64_t prologue = -1;  // when the last good one ended
   for (const auto& [key, job] : jobs_[cluster]) {
     if (job.campaign != one.campaign || &job == &one) continue;
-    if (job.task == kPrologue && job.Succeeded()) prologue = std::max(prologue, job.ends_at);
-    others = others || (job.Started() && !job.Ended());
+    const bool over = job.ends_at <= one.starts_at;
+    if (job.task == kPrologue && over && job.Succeeded())
+      prologue = std::max(prologue, job.ends_at);
+    others = others || (job.starts_at <= one.starts_at && !over);
   }
   if (one.task >= 0 && one.needs_prologue && prologue < 0)
     violations_.push_back("a task began on " + cluster + " before its prologue had succeeded");
-  else if (one.task >= 0 && LastEpilogue(cluster, one.campaign) > prologue)
+  else if (one.task >= 0 && LastEpilogue(cluster, one.campaign, one.starts_at) > prologue)
     violations_.push_back("a task began on " + cluster + " after the epilogue, with no prologue");
   if (one.task == kEpilogue && others)
     violations_.push_back("the epilogue began on " + cluster + " while a job of its campaign ran");
@@ -330,10 +342,8 @@ void SimulatedSite::CheckScripts(const std::string& cluster, const Job& one) {
 
 void SimulatedSite::Start(const std::string& cluster, const Shared& job) {
   auto& first = *job.front();
-  CheckScripts(cluster, first);
   Plan(job, 0, world::Now());
-  first.checked = true;
-  CheckOnce(cluster, first);
+  Check(cluster, first);
   world::Trace("job " + first.remote_id + " of task " + std::to_string(first.task) + " starts");
 }
 
@@ -368,10 +378,7 @@ void SimulatedSite::BeginShared() {
       if (!job.IsFirst() && !job.checked && job.Started()) begun.emplace_back(&name, &job);
   std::sort(begun.begin(), begun.end(),
             [](const auto& a, const auto& b) { return a.second->starts_at < b.second->starts_at; });
-  for (const auto& [name, job] : begun) {
-    job->checked = true;
-    CheckOnce(*name, *job);
-  }
+  for (const auto& [name, job] : begun) Check(*name, *job);
 }
 
 // POSTs that were carried out after their clients had gone.

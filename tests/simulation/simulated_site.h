@@ -71,8 +71,9 @@ class SimulatedSite {
   void Plan(const Shared& job, std::size_t from, std::int64_t at) const;
   static void End(const Shared& job);
   void BeginShared();
+  void Check(const std::string& cluster, Job& one);
   void CheckOnce(const std::string& cluster, const Job& one);
-  std::int64_t LastEpilogue(const std::string& cluster, std::int64_t campaign);
+  std::int64_t LastEpilogue(const std::string& cluster, std::int64_t campaign, std::int64_t at);
   void CheckScripts(const std::string& cluster, const Job& one);
   void TakeLate();
   cluster::RemoteJob Seen(const Job& job);

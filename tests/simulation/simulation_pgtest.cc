@@ -86,6 +86,11 @@ class SimulationPgTest : public test::RowsTest {
         "'running' ORDER BY job_id LIMIT 2 ON CONFLICT DO NOTHING");
   } catch (const pqxx::sql_error&) {  // a nikita that stands still has locked them
   }
+  // As the predictor finds out of short tasks; fewer share a job when few are left.
+  void ShareJobs() {
+    Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) "
+        "SELECT id, 1, 8 FROM campaigns ON CONFLICT DO NOTHING");
+  }
   // Its tasks are done, or it is cancelled and nothing of it lives; `given_up` 0: there is none.
   bool Over(test::SimulatedSite& site, std::int64_t campaign, std::int64_t given_up) {
     const auto counted = [&](std::int64_t id) {
@@ -157,13 +162,11 @@ class SimulationPgTest : public test::RowsTest {
         seed % 2 == 0
             ? 0
             : GivenCampaign({.ntasks = kGivenUpTasks, .max_tries = 1000, .clusters = kClusters});
-    // As the predictor finds out for short tasks; fewer share a job when few are left.
-    if (world::Chance(50))
-      Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) "
-          "SELECT id, 1, 8 FROM campaigns");
+    const bool shares = world::Chance(50);
     while (world::Now() < seconds(kFaultsFor).count() * 1000000000 &&
            !Over(site, campaign, given_up)) {
       KeepProcesses(site, campaign, given_up);
+      if (shares) ShareJobs();
       world::SleepFor(milliseconds(200 + world::Random(1500)));
       if (world::Chance(faults.Aims("kill") ? 100 : 20)) KillSome();
     }
