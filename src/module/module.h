@@ -65,8 +65,8 @@ struct Options {
 /// one), CIGRI_HOME, CIGRICONFFILE.
 int Run(int argc, char** argv, const Options& options, const std::function<void(Step&)>& pass);
 
-/// Makes sure that `epoch` leads until `tx` ends. Throws StaleEpoch. For every transaction that
-/// claims, applies status updates, adopts or gives back.
+/// Makes sure that `epoch` leads until `tx` ends. Throws StaleEpoch. For every transaction of a
+/// module whose rows another leader would write otherwise.
 void CheckEpoch(db::Tx& tx, std::int64_t epoch);
 
 }  // namespace cigri::module

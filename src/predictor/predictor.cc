@@ -72,6 +72,7 @@ void Predictor::PredictAll(module::Step& step) {
   }
   if (rows.empty()) return;
   try {
+    module::CheckEpoch(tx, step.epoch);  // who stood still knows less than who leads now
     rows.Write(tx);
     tx.Commit();
   } catch (...) {

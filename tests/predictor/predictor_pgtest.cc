@@ -146,6 +146,15 @@ TEST_F(PredictorPgTest, NothingChangedMeansNothingWritten) {
   EXPECT_EQ(Number("SELECT txid_snapshot_xmax(txid_current_snapshot())"), before);
 }
 
+// It stood still while another leader took over, and its forecasts replaced newer ones.
+TEST_F(PredictorPgTest, UnderAnEpochThatIsOverNothingIsForecast) {  // high-availability 2
+  auto db = Connect();
+  auto step = StepOf(*db);
+  --step.epoch;
+  EXPECT_THROW(Predictor().Pass(step), module::StaleEpoch);
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts"), 0);
+}
+
 // Where nothing ends any more, as on drained clusters.
 TEST_F(PredictorPgTest, ARateAndAnEndThatNothingHoldsUpFade) {
   config.Set("CAMPAIGN_THROUGHPUT_WINDOW", "2");
