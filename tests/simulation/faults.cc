@@ -51,13 +51,16 @@ Faults& Faults::OfProcess() {
 
 const std::vector<std::string>& Faults::Steps() {
   static const std::vector<std::string> steps{
-      "submit: intend",     "submit: send",     "submit: record",       "submit: in doubt",
-      "submit: look up",    "submit: adopt",    "submit: abandon",      "submit: release",
-      "kill: ask",          "kill: send",       "kill: answer",         "kill: confirm",
-      "status: poll",       "status: apply",    "status: requeue",      "status: acknowledge",
-      "election: try lock", "election: expire", "election: take over",  "election: raise epoch",
-      "election: lease",    "election: renew",  "runner: take cluster", "runner: renew",
-      "plan: write",        "user: ask",        "user: submit"};
+      "submit: intend",      "submit: send",          "submit: record",
+      "submit: in doubt",    "submit: look up",       "submit: adopt",
+      "submit: abandon",     "submit: release",       "kill: ask",
+      "kill: send",          "kill: answer",          "kill: confirm",
+      "status: poll",        "status: apply",         "status: requeue",
+      "status: acknowledge", "election: try lock",    "election: expire",
+      "election: take over", "election: raise epoch", "election: lease",
+      "election: renew",     "runner: take cluster",  "runner: renew",
+      "predict: write",      "plan: write",           "user: ask",
+      "user: submit"};
   return steps;
 }
 
@@ -65,7 +68,8 @@ void Faults::BeginRun(unsigned seed) {
   calm_ = false;
   left_ = kMostElsewhere;
   leads_left_ = kMostLeads;
-  focus_ = {{Steps()[seed % Steps().size()], kMostAtFocus},
+  // Only every second seed has users: each step is for one that has and for one that has none.
+  focus_ = {{Steps()[seed / 2 % Steps().size()], kMostAtFocus},
             {Rare()[seed % Rare().size()], kMostAtFocus}};
 }
 

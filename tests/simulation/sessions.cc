@@ -232,6 +232,7 @@ const std::map<std::string, std::string>& StepsOfStatements() {
       {"InsertSegment", "user: submit"},
       {"InsertRequestKey", "user: submit"},
       {"CampaignOfRequestKey", "user: submit"},
+      {"PutForecasts", "predict: write"},
       {"InsertGrants", "plan: write"},
       {"ClearGrants", "plan: write"}};
   return steps;
@@ -308,7 +309,8 @@ void NoteEpoch(const Session& s) {
   if (s.begins > 0) g_epoch = s.begins;
   const auto own = g_epochs.find(s.process);
   if (own == g_epochs.end() || own->second == g_epoch) return;
-  for (const char* step : {"status: apply", "status: acknowledge", "kill: ask", "plan: write"})
+  for (const char* step :
+       {"status: apply", "status: acknowledge", "kill: ask", "predict: write", "plan: write"})
     if (s.steps.count(step) != 0) {
       ++g_stale_writes;
       world::Trace(std::string(step) + " under an epoch that is over");

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "metascheduler/metascheduler.h"
 #include "nikita/nikita.h"
+#include "predictor/predictor.h"
 #include "runner/runner.h"
 #include "tests/simulation/scheduler.h"
 #include "tests/simulation/sessions.h"
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kAskEvery{1000}, kAfterFailure{200}, kTick{5000}, kRunnerPasses{30000};
 
 std::vector<almighty::Stage> Stages() {
-  return {{"updator", true}, {"metascheduler", true}, {"nikita", false}};
+  return {{"updator", true}, {"predictor", true}, {"metascheduler", true}, {"nikita", false}};
 }
 
 template <typename T, typename... Args>
@@ -31,6 +32,7 @@ SimulatedModule::Pass PassOf(Args&&... args) {
 SimulatedModule::Pass MakePass(const std::string& name, SimulatedSite& site) {
   const auto driver = [&site](const clusterdb::ClusterRow& row) { return site.MakeDriver(row); };
   if (name == "updator") return PassOf<updator::Updator>(driver);
+  if (name == "predictor") return PassOf<predictor::Predictor>();
   if (name == "metascheduler") return PassOf<metascheduler::Metascheduler>();
   if (name == "runner") return PassOf<runner::Runner>(driver);
   return PassOf<nikita::Nikita>(driver);

@@ -169,6 +169,7 @@ Order NewOrder(const Orders& orders) {
     name += kWithScripts;
     there["prologue"] = {"./before.sh"}, there["epilogue"] = {"./after.sh"};
   }
+  if (world::Chance(50)) there["temporal_grouping"] = 8;
   const bool copies = world::Chance(40);
   if (copies) name += kWithCopies;
   order.body = {{"name", name},

@@ -37,7 +37,8 @@ class SimulationPgTest : public test::RowsTest {
     test::sessions::Begin(test::TestServer());
     RowsTest::SetUp();
     GivenClusters(kClusters);
-    Sql("UPDATE clusters SET min_cycle_s = 2, change_feed = id = 2");
+    Sql("UPDATE clusters SET min_cycle_s = 2, change_feed = id = 2, groups = id = 1, gives_files = "
+        "true");
     Sql("DELETE FROM admission_rules");  // they are processes, and of no world
     config_.Set("SEND_WINDOW", "4");
     KeepRows();
@@ -85,11 +86,6 @@ class SimulationPgTest : public test::RowsTest {
     Sql("INSERT INTO kills (job_id, reason) SELECT job_id, 'drain' FROM live WHERE state = "
         "'running' ORDER BY job_id LIMIT 2 ON CONFLICT DO NOTHING");
   } catch (const pqxx::sql_error&) {  // a nikita that stands still has locked them
-  }
-  // As the predictor finds out of short tasks; fewer share a job when few are left.
-  void ShareJobs() {
-    Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) "
-        "SELECT id, 1, 8 FROM campaigns ON CONFLICT DO NOTHING");
   }
   // Its tasks are done, or it is cancelled and nothing of it lives; `given_up` 0: there is none.
   bool Over(test::SimulatedSite& site, std::int64_t campaign, std::int64_t given_up) {
@@ -162,11 +158,12 @@ class SimulationPgTest : public test::RowsTest {
         seed % 2 == 0
             ? 0
             : GivenCampaign({.ntasks = kGivenUpTasks, .max_tries = 1000, .clusters = kClusters});
-    const bool shares = world::Chance(50);
+    // Eight at most, but fewer when few are left.
+    if (world::Chance(50))
+      Sql("UPDATE campaign_clusters SET options = options || '{\"temporal_grouping\": 8}'");
     while (world::Now() < seconds(kFaultsFor).count() * 1000000000 &&
            !Over(site, campaign, given_up)) {
       KeepProcesses(site, campaign, given_up);
-      if (shares) ShareJobs();
       world::SleepFor(milliseconds(200 + world::Random(1500)));
       if (world::Chance(faults.Aims("kill") ? 100 : 20)) KillSome();
     }
