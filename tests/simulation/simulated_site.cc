@@ -407,12 +407,11 @@ cluster::RemoteJob SimulatedSite::Seen(const Job& job) {
   if (job.Started()) seen.started_at = Seconds(job.starts_at);
   if (job.Ended()) seen.ended_at = Seconds(job.ends_at);
   if (job.Ended() && job.cause == cluster::EndCause::kExited) seen.wait_status = job.wait_status;
-  return job.sharing > 1 ? InShared(job, std::move(seen)) : seen;
+  return job.sharing > 1 ? InShared(job, seen.ref) : seen;
 }
 
 // As drivers put it together, of what the cluster says of the job and of what the job has written.
-cluster::RemoteJob SimulatedSite::InShared(const Job& job, cluster::RemoteJob seen) {
-  const auto ref = seen.ref;
+cluster::RemoteJob SimulatedSite::InShared(const Job& job, const cluster::RemoteRef& ref) {
   Shared all;
   for (const auto& [name, jobs] : jobs_)
     if (jobs.count(job.remote_id) != 0) all = SharedBy(name, job.remote_id);

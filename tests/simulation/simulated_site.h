@@ -77,7 +77,7 @@ class SimulatedSite {
   void CheckScripts(const std::string& cluster, const Job& one);
   void TakeLate();
   cluster::RemoteJob Seen(const Job& job);
-  cluster::RemoteJob InShared(const Job& job, cluster::RemoteJob whole);
+  cluster::RemoteJob InShared(const Job& job, const cluster::RemoteRef& ref);
 
   const bool revokes_;
   bool calm_ = false;
