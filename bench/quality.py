@@ -185,7 +185,9 @@ def trace(r):
 def fifty_users(r):
     text = TRACE or trace(r)
     slots = int(re.search(r"^; *MaxProcs: *(\d+)", text, re.M).group(1)) // 2
-    return {"clusters": [cluster("a", slots, bursts(HOUR, slots // 2, 20 * MIN)),
+    last = max(int(line.split()[1]) for line in text.splitlines() if line[:1] not in ("", ";"))
+    return {"until": last + 12 * DAY,
+            "clusters": [cluster("a", slots, bursts(HOUR, slots // 2, 20 * MIN)),
                          cluster("b", slots)],
             "trace": text,
             "campaigns": [{"name": "trace", "swf": "trace.swf", "group_within": 10 * MIN}]}
@@ -232,7 +234,7 @@ def scenario(family, seed):
     if numbers:
         other_numbers(made, random.Random(f"{family} {numbers}"))
     made["campaigns"].sort(key=lambda c: c.get("at", 0))
-    return dict(made, seed=int(own), until=12 * DAY)
+    return dict({"until": 12 * DAY}, **made, seed=int(own))
 
 
 def simulate(gridsim, made, rows, *options):

@@ -145,6 +145,8 @@ struct CampaignAllocation {
   std::vector<MeterUse> uses{};
   /// What it keeps from others: a job that waits in a queue keeps nothing.
   double used_slots() const { return held_slots - queued_slots; }
+  /// Tasks to send, or jobs to recall from a queue.
+  bool has_tasks() const { return left > 0 || queued_slots > 0; }
 };
 
 /// How much a placement can be given, and if nothing, why.

@@ -94,8 +94,9 @@ constexpr Row kRows[] = {
      "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
     {C::kUnsafeSlots,
      "UNSAFE_SLOTS",
-     {"needs, s", "killed, %"},
-     "a job needs {s0}, and {1} % of such jobs are killed before on {c}: it waits for safer slots",
+     {"needs, s", "killed, %", "next try"},
+     "a job needs {s0}, and {1} % of such jobs are killed before on {c}: it waits for safer "
+     "slots{:d}",
      "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
     {C::kStragglers,
      "STRAGGLERS",

@@ -22,6 +22,14 @@ constexpr double kMostGivenUp = 2;
 // Who holds less of his part than this waits for no safe slots, which others may hold for long.
 constexpr double kLeastPart = 0.5;
 
+// After a kill the next one job waits for safe slots so many times as long as it needs: where safe
+// slots never come, at most a fifth of the time is spent in vain.
+constexpr double kPatience = 4;
+
+double NextTry(const Placement& p, double need) {
+  return p.killed_at > 0 ? p.killed_at + kPatience * need : 0;
+}
+
 double Part(int max, int i) { return static_cast<double>(max) * (i + 1) / kParts; }
 
 std::vector<SlotLives> LivesOf(const AllocationState& alloc, const State& state) {
@@ -52,7 +60,7 @@ void CountRunning(const AllocationState& alloc, std::vector<SlotLives>& lives) {
 std::map<std::string, double> HeldByWantingUsers(const AllocationState& alloc) {
   std::map<std::string, double> held;
   for (const auto& c : alloc.campaigns)
-    if (c.in_play && c.left > 0) held[c.row->user];
+    if (c.in_play && c.has_tasks()) held[c.row->user];
   for (const auto& c : alloc.campaigns)
     if (const auto user = held.find(c.row->user); user != held.end())
       user->second += c.used_slots();
@@ -66,7 +74,7 @@ class Keeper {
 
   void Keep(const CampaignAllocation& campaign) {
     const double need = LikelyNeed(campaign);
-    if (!campaign.in_play || campaign.left <= 0 || need <= 0 || campaign.row->test) return;
+    if (!campaign.in_play || !campaign.has_tasks() || need <= 0 || campaign.row->test) return;
     double safe = 0, all = 0;
     int safe_clusters = 0, last = -1;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
@@ -78,7 +86,10 @@ class Keeper {
       if (here > 0) ++safe_clusters, last = l;
     }
     const double part = all / static_cast<double>(held_.size());
-    if (held_.size() > 1 && held_.at(campaign.row->user) < kLeastPart * part) return;
+    // Of jobs that were all killed nobody knows how long they last: trying again may be in vain.
+    if (campaign.row->done > 0 && held_.size() > 1 &&
+        held_.at(campaign.row->user) < kLeastPart * part)
+      return;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l)
       if (safe_clusters > 1 || (safe_clusters == 1 && l != last))
         Limit(l, need, safe, std::max(0.0, part - safe));
@@ -123,12 +134,14 @@ class Keeper {
       const int middle = low + (high - low) / 2;
       (take(middle) ? low : high) = middle;
     }
-    // One at a time goes all the same.
-    if (low == 0 && p.row->in_flight == 0) low = 1;
+    // One at a time goes all the same, when others were not killed there lately.
+    if (low == 0 && p.row->in_flight == 0 && alloc_.now >= NextTry(*p.row, need)) low = 1;
     if (low >= p.left) return;
     p.left = low;
     p.limit = Code::kUnsafeSlots;
-    alloc_.limit_numbers[l] = {need, std::round(100 * (1 - std::exp(-kills(high))))};
+    const double next = NextTry(*p.row, need);
+    alloc_.limit_numbers[l] = {need, std::round(100 * (1 - std::exp(-kills(high)))),
+                               low == 0 && next > alloc_.now ? next : 0};
   }
 
   AllocationState& alloc_;

@@ -39,7 +39,7 @@ void KeepFromStragglers(AllocationState& alloc) {
     if (c.in_play && c.left > 0) users.insert(c.row->user);
   for (const auto& campaign : alloc.campaigns) {
     const double mean_s = campaign.row->need_s > 0 ? MeanOf(*campaign.row) : 0;
-    if (!campaign.in_play || campaign.left <= 0 || mean_s <= 0 || campaign.row->test) continue;
+    if (!campaign.in_play || !campaign.has_tasks() || mean_s <= 0 || campaign.row->test) continue;
     const double at_once = AtOnceElsewhere(alloc, campaign, static_cast<double>(users.size()));
     if (at_once < 1) continue;
     const double left_s =

@@ -81,6 +81,11 @@ class Reader {
   int number_ = 0;
 };
 
+// 0 = none.
+int WalltimeOf(const SwfJob& job) {
+  return static_cast<int>(std::clamp(job.requested_s, 0.0, 1e9));
+}
+
 }  // namespace
 
 Swf ReadSwf(std::string_view text) {
@@ -116,6 +121,8 @@ std::vector<CampaignSpec> Campaigns(const Swf& swf, const CampaignSpec& like, do
     if (gap_s > 0 && it != open.end() && job.submit - it->second.second <= gap_s) {
       CampaignSpec& c = campaigns[it->second.first];
       c.duration.list.push_back(job.run);
+      const int walltime_s = WalltimeOf(job);  // it must do for all
+      c.walltime_s = walltime_s > 0 && c.walltime_s > 0 ? std::max(c.walltime_s, walltime_s) : 0;
       ++c.tasks;
       it->second.second = job.submit;
       continue;
@@ -129,7 +136,7 @@ std::vector<CampaignSpec> Campaigns(const Swf& swf, const CampaignSpec& like, do
     c.tasks = 1;
     c.slots = job.procs;
     c.duration = {Distribution::Kind::kList, 0, 0, {job.run}};
-    if (job.requested_s > 0) c.walltime_s = static_cast<int>(std::min(job.requested_s, 1e9));
+    c.walltime_s = WalltimeOf(job);
     campaigns.push_back(std::move(c));
   }
   return campaigns;

@@ -706,6 +706,49 @@ TEST_F(UnsafeSlotsTest, JobsThatEndSoonAreNotOlderForLong) {
   EXPECT_EQ(s_.Given(1, 1), 1) << "one at a time goes all the same";
 }
 
+// A real log showed it: tasks of hours, each a campaign of its own, were killed over and over,
+// since "one at a time" was always theirs.
+TEST_F(UnsafeSlotsTest, OneThatWasKilledWaitsFourTimesAsLongAsItNeeds) {
+  s_.campaign(1).waiting = 1, s_.campaign(1).need_s = 600;
+  s_.cluster(2).free = 0, s_.cluster(2).running = s_.cluster(2).running_slots = calm_;
+  s_.AddCampaign(0, "bob").done = 1;
+  s_.campaign(2).need_s = 7200;
+  s_.placement(2, 1).in_flight = s_.placement(2, 1).running = 50;
+  s_.placement(2, 1).running_since = 50 * s_.now;
+  s_.cluster(1).free = 50, s_.cluster(1).running = s_.cluster(1).running_slots = 50;
+  s_.placement(1, 1).killed_at = s_.now - 3 * 600;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 0);
+  std::string text;
+  for (const auto& r : s_.result.reasons)
+    if (r.campaign == 1 && r.cluster == 1) text = ReasonTexts(s_.snapshot).Text(r);
+  EXPECT_NE(text.find(" it waits for safer slots: one goes there all the same at "), text.npos)
+      << text;
+  s_.placement(1, 1).killed_at = s_.now - 4 * 600;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 1);
+}
+
+TEST_F(UnsafeSlotsTest, NothingIsRecalledToThem) {
+  s_.campaign(1).waiting = 0;
+  s_.placement(1, 2).in_flight = 10;
+  s_.cluster(2).waiting = s_.cluster(2).waiting_slots = 10;
+  s_.cluster(2).free = 0, s_.cluster(2).running = s_.cluster(2).running_slots = calm_;
+  s_.placement(1, 1).killed_at = s_.now - 3600;
+  s_.AddCampaign(0, "bob").done = 1;
+  s_.campaign(2).need_s = 7200;
+  s_.placement(2, 1).in_flight = s_.placement(2, 1).running = 50;
+  s_.placement(2, 1).running_since = 50 * s_.now;
+  s_.cluster(1).free = 50, s_.cluster(1).running = s_.cluster(1).running_slots = 50;
+  const auto recalled = [&] {
+    s_.Run();
+    return !s_.result.plan.recalls.empty();
+  };
+  EXPECT_FALSE(recalled());
+  s_.campaign(1).need_s = 60;
+  EXPECT_TRUE(recalled()) << "a short one may";
+}
+
 TEST_F(UnsafeSlotsTest, WhoHasNoOtherClusterTakesWhatThereIs) {
   const auto given = [&](auto close) {
     auto s = s_;
@@ -734,6 +777,9 @@ TEST_F(UnsafeSlotsTest, WhoHoldsLessThanHalfOfHisPartWaitsForNoSafeSlots) {
   EXPECT_GE(s_.Given(1, 1), 40);
   EXPECT_LE(s_.Given(2, 1), 20) << "bob holds 50 of 80";
   EXPECT_EQ(s_.Why(2, 1), "UNSAFE_SLOTS");
+  s_.campaign(1).done = 0;
+  s_.Run();
+  EXPECT_LE(s_.Given(1, 1), 20) << "his were all killed: how long they last is not known";
 }
 
 TEST_F(UnsafeSlotsTest, AFewSafeSlotsKeepNobodyFromALargeCluster) {

@@ -102,6 +102,19 @@ TEST_F(StragglersTest, TheLastTasksGoWhereNoneIsLikelyToLastLong) {
   EXPECT_EQ(s_.Given(1, 1), 8);
 }
 
+TEST_F(StragglersTest, NothingIsRecalledThere) {
+  s_.campaign(1).waiting = 0;
+  s_.placement(1, 2).in_flight = 14, s_.placement(1, 2).running = 10;
+  s_.placement(1, 2).running_since = 10 * s_.now;
+  auto& full = s_.cluster(2);
+  full.free = 0, full.running = full.running_slots = 10, full.waiting = full.waiting_slots = 4;
+  s_.Run();
+  EXPECT_TRUE(s_.result.plan.recalls.empty());
+  s_.placement(1, 1).straggler_share = 0;
+  s_.Run();
+  EXPECT_FALSE(s_.result.plan.recalls.empty());
+}
+
 TEST_F(StragglersTest, TheReasonSaysWhatIsKnown) {
   s_.campaign(1).waiting = 15;
   s_.placement(1, 2).in_flight = s_.placement(1, 2).running = 10;

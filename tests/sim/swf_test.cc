@@ -60,6 +60,18 @@ TEST(SwfTest, AsCampaignsJobsOfOneKindThatFollowEachOtherAreOne) {
   EXPECT_EQ(LocalJobs(swf, 3)[2].slots, 3) << "no wider than the cluster";
 }
 
+// Longer jobs of a group ended at the walltime of its first one.
+TEST(SwfTest, TheWalltimeOfAGroupDoesForAllItsJobs) {
+  const auto of = [](const char* second) {
+    return Campaigns(ReadSwf("1 0 0 50 1 -1 -1 1 60 -1 1 1 1 1 1 1 -1 -1\n2 9 0 500 1 -1 -1 1 " +
+                             std::string(second) + " -1 1 1 1 1 1 1 -1 -1\n"),
+                     {}, 300);
+  };
+  ASSERT_EQ(of("600").size(), 1u);
+  EXPECT_EQ(of("600")[0].walltime_s, 600);
+  EXPECT_EQ(of("-1")[0].walltime_s, 0) << "none is known";
+}
+
 TEST(SwfTest, WhatIsWrittenIsReadAgain) {
   const auto read = ReadScenario(R"({"clusters": [{"slots": 3, "failures": 0.2}], "seed": 3,
     "campaigns": [{"user": "a", "tasks": 40, "duration": {"distribution": "exponential", "mean": 100}, "tries": 9}]})",
