@@ -22,12 +22,12 @@ constexpr double kMostGivenUp = 2;
 // Who holds less of his part than this waits for no safe slots, which others may hold for long.
 constexpr double kLeastPart = 0.5;
 
-// After a kill the next one job waits for safe slots so many times as long as it needs: where safe
-// slots never come, at most a fifth of the time is spent in vain.
+// A task waits for safe slots so many times as long as it needs, and so long after a kill: where
+// they never come, at most a fifth of the time is spent in vain.
 constexpr double kPatience = 4;
 
-double NextTry(const Placement& p, double need) {
-  return p.killed_at > 0 ? p.killed_at + kPatience * need : 0;
+double NextTry(const Campaign& c, const Placement& p, double need) {
+  return std::max(c.waiting_since, p.killed_at) + kPatience * need;
 }
 
 double Part(int max, int i) { return static_cast<double>(max) * (i + 1) / kParts; }
@@ -134,12 +134,12 @@ class Keeper {
       const int middle = low + (high - low) / 2;
       (take(middle) ? low : high) = middle;
     }
-    // One at a time goes all the same, when others were not killed there lately.
-    if (low == 0 && p.row->in_flight == 0 && alloc_.now >= NextTry(*p.row, need)) low = 1;
+    // One at a time goes all the same, but not at once.
+    const double next = NextTry(*alloc_.campaigns[p.campaign].row, *p.row, need);
+    if (low == 0 && p.row->in_flight == 0 && alloc_.now >= next) low = 1;
     if (low >= p.left) return;
     p.left = low;
     p.limit = Code::kUnsafeSlots;
-    const double next = NextTry(*p.row, need);
     alloc_.limit_numbers[l] = {need, std::round(100 * (1 - std::exp(-kills(high)))),
                                low == 0 && next > alloc_.now ? next : 0};
   }

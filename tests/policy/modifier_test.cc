@@ -632,6 +632,7 @@ class UnsafeSlotsTest : public ::testing::Test {
     s_.AddCluster(100).life_s = 1000, s_.AddCluster(calm_);
     s_.AddCampaign(500).done = 1;
     s_.campaign(1).need_s = 3600;
+    s_.now = 1e6;
     for (int i = 0; i < 12; ++i) {
       s_.now += 300;
       s_.cluster(1).free = i % 2 == 0 ? 100 : 20;
@@ -708,7 +709,7 @@ TEST_F(UnsafeSlotsTest, JobsThatEndSoonAreNotOlderForLong) {
 
 // A real log showed it: tasks of hours, each a campaign of its own, were killed over and over,
 // since "one at a time" was always theirs.
-TEST_F(UnsafeSlotsTest, OneThatWasKilledWaitsFourTimesAsLongAsItNeeds) {
+TEST_F(UnsafeSlotsTest, OneTaskWaitsFourTimesAsLongAsItNeeds) {
   s_.campaign(1).waiting = 1, s_.campaign(1).need_s = 600;
   s_.cluster(2).free = 0, s_.cluster(2).running = s_.cluster(2).running_slots = calm_;
   s_.AddCampaign(0, "bob").done = 1;
@@ -727,6 +728,9 @@ TEST_F(UnsafeSlotsTest, OneThatWasKilledWaitsFourTimesAsLongAsItNeeds) {
   s_.placement(1, 1).killed_at = s_.now - 4 * 600;
   s_.Run();
   EXPECT_EQ(s_.Given(1, 1), 1);
+  s_.campaign(1).waiting_since = s_.now - 3 * 600;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 0) << "it has just come";
 }
 
 TEST_F(UnsafeSlotsTest, NothingIsRecalledToThem) {
