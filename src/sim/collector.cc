@@ -244,7 +244,7 @@ Report Collector::Finish(const Totals& totals, const std::string& label) {
   for (std::size_t i = 0; i < r.campaigns.size(); ++i) {
     auto& c = r.campaigns[i];
     if (c.over < 0 || speed_[i] <= 0) continue;
-    const double alone = std::max({longest_[i], work_[i] / speed_[i], 1e-3});
+    const double alone = std::max({longest_[i], work_[i] / speed_[i], kLeastRun});
     c.slowdown = std::max(1.0, (c.over - c.submitted) / alone);
     slow += c.slowdown;
     ++over;

@@ -24,7 +24,7 @@ struct CampaignReport {
   std::string name{}, user{};
   std::int64_t tasks = 0, done = 0;
   double submitted = 0, first_start = -1, over = -1;  ///< -1: did not happen
-  /// Turnaround over what it takes alone on all its clusters (or its longest task).
+  /// Turnaround over what it takes alone on all its clusters (or its longest task), 10 s at least.
   double slowdown = 0;
 };
 struct ClusterReport {

@@ -82,6 +82,13 @@ TEST(EngineTest, AJobThatItsClusterSlowsDownMakesItsCampaignNoLonger) {
   EXPECT_NEAR(run.report.campaigns[1].slowdown, 10, .1) << "not 1: alone it takes 1,000 s";
 }
 
+// On a real log one job of two seconds was half of the mean of 440 campaigns.
+TEST(EngineTest, ASlowdownIsThatOfTenSecondsAtLeast) {
+  const Outcome run(R"({"clusters": [{}], "policy": "fifo", "campaigns": [
+      {"name": "long", "duration": 200}, {"name": "short", "duration": 1, "at": 1}]})");
+  EXPECT_NEAR(run.report.campaigns[1].slowdown, 20, .5);
+}
+
 // One job in fifty takes ten times as long on "slow". Without the rule the end of the campaign
 // waits for one of those.
 TEST(EngineTest, TheLastTasksGoWhereTheyLikelyEndWithTheOthers) {
