@@ -15,6 +15,7 @@
 #include "policy/forecast/speed.h"
 #include "policy/forecast/stragglers.h"
 #include "policy/guard.h"
+#include "policy/multi_slot.h"
 
 namespace cigri::metascheduler {
 namespace {
@@ -277,7 +278,7 @@ void Store::LoadStragglers(db::Tx& tx, Loaded& loaded) {
 
 // FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.
 void Store::LoadReleases(db::Tx& tx, Loaded& loaded) {
-  if (!loaded.snapshot.config.KeepsSlots()) return;
+  if (!policy::MayKeepSlots(loaded.snapshot)) return;
   std::unordered_map<std::int64_t, double> length;
   std::unordered_map<std::int64_t, policy::Cluster*> clusters;
   for (const auto& c : loaded.snapshot.campaigns)

@@ -212,6 +212,24 @@ void AllocationState::NextMultiSlot(ClusterAllocation& c) {
   }
 }
 
+// Where campaigns go in order, none that is waited for is parked in a queue (FBS-19). Where they
+// share, a narrow one is: what starts there is a part of its user's share. One that takes much of
+// the cluster would keep idle slots from all others until it starts, for hours.
+bool AllocationState::WaitsInGrid(const PlacementAllocation& placement) const {
+  if (placement.slots <= 1) return false;
+  const ClusterAllocation& c = clusters[placement.cluster];
+  const Campaign& campaign = *campaigns[placement.campaign].row;
+  if (in_order) return config.MultiSlotOf(campaign.cls).age >= 0;
+  return !campaign.test && c.narrowest < placement.slots &&
+         config.TooWideToQueue(campaign.cls, placement.slots, c.row->max);
+}
+
+MultiSlotRule AllocationState::MultiSlotOf(const PlacementAllocation& placement) const {
+  MultiSlotRule rule = config.MultiSlotOf(campaigns[placement.campaign].row->cls);
+  if (rule.age < 0 && WaitsInGrid(placement)) rule.age = 0;
+  return rule;
+}
+
 Room AllocationState::RoomOf(int l) const {
   const PlacementAllocation& placement = placements[l];
   const ClusterAllocation& cluster = clusters[placement.cluster];
@@ -221,11 +239,8 @@ Room AllocationState::RoomOf(int l) const {
   if (campaign.block != Code::kNone) return {0, campaign.block, -1};
   if (cluster.held_for >= 0 && cluster.held_for != placement.campaign)
     return {0, Code::kMultiSlotReservation, -1};
-  // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue; where
-  // campaigns share, what starts there is a part of its user's share and waits for nobody's.
-  const bool waits_here = in_order && keeps_slots && placement.slots > 1 &&
-                          config.MultiSlotOf(campaign.row->cls).age >= 0;
-  const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : QueuePlaces(placement));
+  const std::int64_t places =
+      FreeJobs(placement) + (WaitsInGrid(placement) ? 0 : QueuePlaces(placement));
   if (places <= 0) return {0, NoRoom(placement), -1};
   Room room{places, Code::kFull, -1};
   if (placement.left < room.jobs) room = {placement.left, placement.limit, -1};

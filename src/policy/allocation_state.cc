@@ -331,6 +331,11 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   const Cluster& cluster = *clusters[entry.cluster].row;
   entry.slots = std::max(1, placement.slots);
   entry.avoid = placement.avoid;
+  if (placement.in_flight > 0 || campaigns[entry.campaign].left > 0) {
+    int& narrowest = clusters[entry.cluster].narrowest;
+    narrowest = narrowest == 0 ? entry.slots : std::min(narrowest, entry.slots);
+    keeps_slots = keeps_slots || config.TooWideToQueue(campaign.cls, entry.slots, cluster.max);
+  }
   entry.whole = !(placement.job_ratio > 0);
   entry.cost = placement.job_ratio > 0 ? 1 / placement.job_ratio : std::max(1, placement.slots);
   ratios = ratios || entry.cost + kEpsilon < entry.slots;

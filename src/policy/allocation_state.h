@@ -66,6 +66,7 @@ struct ClusterAllocation {
   std::vector<Release> releases{};  ///< also of what this decision starts, when its length is known
   double ends_by = 0;               ///< backfill: jobs must end by then...
   double spare = 0;   ///< ...or use these slots, which the multi-slot job does not need
+  int narrowest = 0;  ///< slots of a job, the fewest of all that are here or want to be; 0 = none
   int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
   /// Nothing can be given here any more.
   bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
@@ -174,7 +175,7 @@ class AllocationState {
   std::map<int, std::array<double, 3>> limit_numbers{};
   const PolicyConfig& config;
   const double now;
-  const bool keeps_slots;        ///< for multi-slot jobs of some class
+  bool keeps_slots;     ///< for some multi-slot jobs
   const bool in_order;  ///< the policy is an order of submission: who is earlier passes by right
   /// Idle slots are given now: who takes one has all of it. What a job ratio above 1 lets go more
   /// will wait, and is given with the places in queues.
@@ -191,6 +192,10 @@ class AllocationState {
     if (const std::size_t at = static_cast<std::size_t>(l) + kAhead; at < placements.size())
       Prefetch(*placements[at].row);
   }
+  /// Whether its jobs wait in the grid, where no narrower one waits behind them, instead of a
+  /// queue.
+  bool WaitsInGrid(const PlacementAllocation& placement) const;
+  MultiSlotRule MultiSlotOf(const PlacementAllocation& placement) const;
   /// What placement `l` can be given now. `code` says what binds.
   Room RoomOf(int l) const;
   /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;

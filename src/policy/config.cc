@@ -202,8 +202,11 @@ const std::vector<Field>& Fields() {
       F("multi_slot.step", &P::multi_slot_step, "number", "age that each narrower start adds"),
       F("multi_slot.classes", &P::multi_slot_classes, "object",
         "age, step and start of a class, in place of these"),
-      F("multi_slot.hold", &P::multi_slot_hold_s, "seconds", "slots are kept free no longer"),
+      F("multi_slot.hold", &P::multi_slot_hold_s, "seconds",
+        "slots are kept free no longer, twice as long each time that this was in vain"),
       F("multi_slot.rest", &P::multi_slot_rest_s, "seconds", "and then not again for so long"),
+      F("multi_slot.queue", &P::multi_slot_queue, "number",
+        "the largest part of a cluster that a job in its queue may take, while others want less"),
       F("backfill", &P::backfill, "bool",
         "jobs that do not delay a multi-slot one with a reservation go before it"),
       F("black_hole.count", &P::black_hole_count, "int",
@@ -277,6 +280,11 @@ bool PolicyConfig::KeepsSlots() const {
   return multi_slot_age >= 0 ||
          std::any_of(multi_slot_classes.begin(), multi_slot_classes.end(),
                      [](const auto& rule) { return rule.second.age >= 0; });
+}
+
+bool PolicyConfig::TooWideToQueue(const std::string& cls, int slots, int max) const {
+  if (slots <= 1 || slots <= multi_slot_queue * max) return false;
+  return policy == PolicyKind::kFairshare && MultiSlotOf(cls).age < 0;
 }
 
 std::string ToString(PolicyKind kind) {

@@ -112,6 +112,7 @@ struct PolicyConfig {
   std::map<std::string, MultiSlotRule> multi_slot_classes{};  // of a class, in place of these
   double multi_slot_hold_s = 3600;  // then the hold is given up...
   double multi_slot_rest_s = 3600;  // ...for so long
+  double multi_slot_queue = 1. / 16;  // a larger part of a cluster does not wait in its queue
   bool backfill = true;             // FAIR-08
 
   int black_hole_count = 0;  // CIG-11: 0 = off
@@ -123,8 +124,12 @@ struct PolicyConfig {
 
   /// How multi-slot jobs of a class age.
   MultiSlotRule MultiSlotOf(const std::string& cls) const;
-  /// Slots are kept free for some multi-slot jobs.
+  /// Slots are kept free for some multi-slot jobs, whatever else there is.
   bool KeepsSlots() const;
+  /// Whether a job of a class is too wide for the queue of a cluster of `max` slots: while narrower
+  /// ones want some of them it waits in the grid, and slots are kept for it. Under fairshare, which
+  /// knows who has had more than his due, and where no age is set.
+  bool TooWideToQueue(const std::string& cls, int slots, int max) const;
 };
 
 /// One thing wrong (or odd) with a configuration.

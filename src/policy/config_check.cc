@@ -1,4 +1,6 @@
 // What makes a configuration impossible, and what makes it odd.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -67,6 +69,8 @@ class Checker {
     least("stragglers.times", c_.straggler_times, 0);
     Want(c_.user_priority >= 0 && c_.user_priority <= 10, "user_priority", "must be from 0 to 10");
     Want(c_.multi_slot_step > 0, "multi_slot.step", "must be above 0");
+    Want(c_.multi_slot_queue >= 0 && c_.multi_slot_queue <= 1, "multi_slot.queue",
+         "must be from 0 to 1, a part of the slots of a cluster");
     Want(c_.simple_decay >= 0 && c_.simple_decay <= 1, "simple.decay", "must be from 0 to 1");
     Want(c_.black_hole_fraction > 0 && c_.black_hole_fraction < 1, "black_hole.fraction",
          "must be between 0 and 1");
@@ -211,9 +215,8 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
     for (const auto& [high, b] : c.queues)
       if (a.min < b.min && a.max >= b.min)  // FBS-23
         warn("queues",
-             "\"" + low + "\" can rise to " + std::to_string(static_cast<int>(a.max)) +
-                 " and pass \"" + high + "\", which starts at " +
-                 std::to_string(static_cast<int>(b.min)),
+             fmt::format("\"{}\" can rise to {:g} and pass \"{}\", which starts at {:g}", low,
+                         a.max, high, b.min),
              "set max of \"" + low + "\" below min of \"" + high + "\"");
   auto unused = [&](bool set, const char* key, bool used) {
     if (set && !used)

@@ -270,6 +270,7 @@ struct State {
     double age = 0;  ///< grows by multi_slot.step with each narrower start that passed (FBS-19)
     double held_since = 0;  ///< narrower jobs are held for it since then, 0 = not
     double rest_until = 0;  ///< its hold was given up: no other before this time
+    int in_vain = 0;        ///< holds that were given up: the next one is longer
   };
   struct Credit {
     double usage = 0;  ///< virtual slot-seconds of a newcomer (GRID-13), fades over the window

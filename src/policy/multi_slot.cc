@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
+#include "policy/usage_summary.h"
 #include "policy/user_due.h"
 
 namespace cigri::policy {
@@ -16,10 +18,6 @@ State::Pair KeyOf(const AllocationState& alloc, const PlacementAllocation& place
 bool Resting(const State& next, const State::Pair& key, double now) {
   const auto it = next.ageing.find(key);
   return it != next.ageing.end() && now < it->second.rest_until;
-}
-
-MultiSlotRule RuleOf(const AllocationState& alloc, const PlacementAllocation& placement) {
-  return alloc.config.MultiSlotOf(alloc.campaigns[placement.campaign].row->cls);
 }
 
 double AgeOf(const State& next, const State::Pair& key, const MultiSlotRule& rule) {
@@ -43,13 +41,41 @@ double PassLeft(const MultiSlotRule& rule, double age) {
 
 constexpr double kNever = 1e9;
 
+// Jobs may last longer than a hold: without an end to its growth, each is waited for at last.
+double HoldOf(const PolicyConfig& config, const State::Ageing& ageing) {
+  return std::ldexp(config.multi_slot_hold_s, std::min(ageing.in_vain, 20));
+}
+
 // Shares deal out whole jobs: the last one that half fits is due, and the first one always.
 bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllocation& placement) {
   const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
   return due.HoldsNothing(campaign) || placement.slots / 2.0 <= due.Left(campaign) + kEpsilon;
 }
 
+// Who has had more than his due waits until the others have had theirs, though he holds nothing.
+bool IsAhead(const State& next, const AllocationState& alloc,
+             const PlacementAllocation& placement) {
+  const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
+  const auto lag = next.lags.find(UserKey(campaign.project, campaign.row->user));
+  return lag != next.lags.end() && lag->second.behind < 0;
+}
+
 }  // namespace
+
+bool MayKeepSlots(const Snapshot& snapshot) {
+  const PolicyConfig& config = snapshot.config;
+  if (config.KeepsSlots()) return true;
+  std::map<int, int> slots;
+  for (const auto& c : snapshot.clusters) slots[c.id] = c.max;
+  const auto too_wide = [&](const Campaign& campaign, const Placement& p) {
+    const auto it = p.slots > 1 ? slots.find(p.cluster) : slots.end();
+    return it != slots.end() && config.TooWideToQueue(campaign.cls, p.slots, it->second);
+  };
+  return std::any_of(snapshot.campaigns.begin(), snapshot.campaigns.end(), [&](const auto& c) {
+    return c.waiting > 0 && std::any_of(c.placements.begin(), c.placements.end(),
+                                        [&](const auto& p) { return too_wide(c, p); });
+  });
+}
 
 void FindMultiSlot(AllocationState& alloc, State& next) {
   if (!alloc.keeps_slots) return;
@@ -58,10 +84,12 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
     const PlacementAllocation& placement = alloc.placements[l];
     if (!WantsSlots(alloc, placement)) continue;
     const State::Pair key = KeyOf(alloc, placement);
-    const MultiSlotRule rule = RuleOf(alloc, placement);
+    const MultiSlotRule rule = alloc.MultiSlotOf(placement);
     if (rule.age < 0 || rule.step <= 0 || Resting(next, key, alloc.now)) continue;
     if (!alloc.in_order && !due) due.emplace(alloc);
-    const bool is_due = alloc.in_order || IsDue(*due, alloc, placement);
+    const bool is_due =
+        alloc.in_order || (IsDue(*due, alloc, placement) &&
+                           !(alloc.WaitsInGrid(placement) && IsAhead(next, alloc, placement)));
     alloc.clusters[placement.cluster].multi_slots.push_back(
         {.placement = static_cast<int>(l),
          .pass = is_due ? PassLeft(rule, AgeOf(next, key, rule)) : kNever,
@@ -81,7 +109,7 @@ void ServeReserved(AllocationState& alloc) {
     if (!cluster.HasMultiSlot() || cluster.multi_slots[cluster.multi_slot].pass > 0) continue;
     const int placement = cluster.multi_slots[cluster.multi_slot].placement;
     // 0: order of submission, nothing is brought forward
-    if (RuleOf(alloc, alloc.placements[placement]).age <= 0) continue;
+    if (alloc.MultiSlotOf(alloc.placements[placement]).age <= 0) continue;
     if (cluster.free >= alloc.placements[placement].slots) alloc.Take(placement, 1);
   }
 }
@@ -94,7 +122,7 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
         next.ageing.erase(KeyOf(alloc, placement));
         continue;
       }
-      const MultiSlotRule rule = RuleOf(alloc, placement);
+      const MultiSlotRule rule = alloc.MultiSlotOf(placement);
       State::Ageing& ageing =
           next.ageing.try_emplace(KeyOf(alloc, placement), State::Ageing{.age = rule.start})
               .first->second;
@@ -103,8 +131,10 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
         ageing.held_since = 0;
       } else if (ageing.held_since == 0) {
         ageing.held_since = alloc.now;
-      } else if (alloc.now - ageing.held_since >= alloc.config.multi_slot_hold_s) {
-        ageing = {.age = rule.start, .rest_until = alloc.now + alloc.config.multi_slot_rest_s};
+      } else if (alloc.now - ageing.held_since >= HoldOf(alloc.config, ageing)) {
+        ageing = {.age = rule.start,
+                  .rest_until = alloc.now + alloc.config.multi_slot_rest_s,
+                  .in_vain = ageing.in_vain + 1};
       }
     }
   }

@@ -32,7 +32,7 @@ double TimesBypassed(const AllocationState& alloc, const State& next,
                      const PlacementAllocation& placement) {
   const Campaign& campaign = *alloc.campaigns[placement.campaign].row;
   const auto it = next.ageing.find({campaign.id, placement.row->cluster});
-  const auto rule = alloc.config.MultiSlotOf(campaign.cls);
+  const auto rule = alloc.MultiSlotOf(placement);
   return it == next.ageing.end() ? 0 : std::round((it->second.age - rule.start) / rule.step);
 }
 

@@ -6,6 +6,7 @@
 #include "policy/forecast/flow.h"
 #include "policy/forecast/stragglers.h"
 #include "policy/guard.h"
+#include "policy/multi_slot.h"
 #include "sim/impl.h"
 #include "sim/random.h"
 
@@ -121,6 +122,7 @@ void Engine::Impl::PollPlacement(PlacementState& placement) {
 }
 
 void Engine::Impl::FillClusters() {
+  const bool releases = policy::MayKeepSlots(snapshot_);
   for (std::size_t k = 0; k < clusters_.size(); ++k) {
     ClusterState& c = clusters_[k];
     policy::Cluster& row = Row(static_cast<int>(k));
@@ -131,7 +133,7 @@ void Engine::Impl::FillClusters() {
     for (int of = 0; of <= static_cast<int>(c.classes.size()); ++of)
       TrimExcess(static_cast<int>(k), of);
     row.releases.clear();
-    if (!scenario_.policy.KeepsSlots()) continue;
+    if (!releases) continue;
     for (auto j = c.first; j >= 0; j = jobs_[j].after) {
       const CampaignState& campaign = campaigns_[PlacementOf(jobs_[j]).campaign];
       const policy::Campaign& who = Row(campaign);

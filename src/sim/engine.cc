@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "policy/multi_slot.h"
 #include "sim/impl.h"
 #include "sim/random.h"
 
@@ -251,7 +252,7 @@ void Engine::Impl::Over(int i) {
 // Rules that let work go on as time passes, with nothing else happening.
 bool Engine::Impl::DependsOnClock() const {
   const auto& config = scenario_.policy;
-  if (!config.start_rates.empty() || config.KeepsSlots() || !state_.holds.empty())
+  if (!config.start_rates.empty() || policy::MayKeepSlots(snapshot_) || !state_.holds.empty())
     return true;
   if (config.policy == policy::PolicyKind::kDynamic) return true;
   for (const auto& c : snapshot_.campaigns)

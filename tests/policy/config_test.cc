@@ -160,6 +160,9 @@ TEST(Lint, ABackgroundThatCanPassAHighQueueIsNamed) {  // FBS-23
   EXPECT_EQ(LintConfig(c)[0].message, "\"bg\" can rise to 5 and pass \"high\", which starts at 5");
   c.queues["bg"].max = 4;
   EXPECT_TRUE(LintConfig(c).empty());
+  c.queues["bg"].max = 7e126;  // no int: the fuzzer found it
+  EXPECT_EQ(LintConfig(c)[0].message,
+            "\"bg\" can rise to 7e+126 and pass \"high\", which starts at 5");
 }
 
 TEST(Lint, ManyCampaignsThatEachDrawSlotsAreNamed) {  // TECH-16

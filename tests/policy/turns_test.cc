@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "policy/usage_summary.h"
 #include "tests/policy/fixture.h"
 
 namespace cigri::policy {
@@ -354,6 +355,56 @@ TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
   s.now += 1;
   s.Run();
   EXPECT_EQ(s.Given(2), 2);
+}
+
+// Jobs that last longer than a hold start at last.
+TEST(Wide, AHoldThatWasInVainIsFollowedByOneOfTwiceTheTime) {
+  PolicyFixture s;
+  s.snapshot.config.multi_slot_age = 0;
+  s.snapshot.config.multi_slot_hold_s = 600, s.snapshot.config.multi_slot_rest_s = 60;
+  s.AddCluster(4).free = 2;
+  s.AddCampaign(10, "alice", {}, 4);
+  s.AddCampaign(1000, "bob");
+  const auto held = [&] {
+    double seconds = 0;
+    for (; seconds < 5000; s.now += 10, seconds += 10) {
+      s.Run();
+      if (s.Given(2) > 0) break;
+    }
+    return seconds;
+  };
+  EXPECT_NEAR(held(), 600, 20);
+  s.now += 60;
+  EXPECT_NEAR(held(), 1200, 20);
+}
+
+// A wide job at the head of a queue kept idle slots from all others for hours, on a real log.
+TEST(Wide, WhatTakesMuchOfAClusterWaitsInTheGridWhileNarrowerOnesWantIt) {
+  const auto given = [](auto change) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    auto& c = s.AddCluster(32);
+    c.free = 6, c.running = c.running_slots = 26;
+    s.AddCampaign(10, "alice", {}, 8);
+    s.AddCampaign(10, "bob");
+    s.campaign(2).need_s = 60, s.campaign(1).need_s = 3600;
+    c.releases = {{s.now + 3600, 2}}, c.waiting_allowed = 5;
+    change(s);
+    s.Run();
+    return std::pair(s.Given(1), s.Given(2));
+  };
+  EXPECT_EQ(given([](auto&) {}), std::pair(0, 10)) << "short ones go before";
+  EXPECT_EQ(given([](auto& s) { s.campaign(2).need_s = 7200; }).first, 0);
+  EXPECT_LE(given([](auto& s) { s.campaign(2).need_s = 7200; }).second, 0) << "slots are kept";
+  EXPECT_GT(given([](auto& s) { s.campaign(2).waiting = 0; }).first, 0) << "in the queue";
+  EXPECT_GT(given([](auto& s) { s.snapshot.config.multi_slot_queue = .25; }).first, 0);
+  EXPECT_GT(given([](auto& s) { s.snapshot.config.policy = PolicyKind::kUsage; }).first, 0);
+  EXPECT_EQ(given([](auto& s) {
+              s.state.decided_at = s.now;
+              s.state.lags[UserKey("", "alice")] = {.behind = -1e6, .at = s.now};
+              s.campaign(2).need_s = 7200;
+            }).second,
+            10)
+      << "who has had more than his due waits until the others have had theirs";
 }
 
 TEST(Wide, WhatWasKeptForAJobThatIsServedInItsTurnGoesToThoseBefore) {

@@ -256,6 +256,7 @@ class Finder {
         Add(r, Doer::kOperator, 1, "no slots kept free for multi-slot jobs",
             [](ChangeTarget& p) {
               p.snapshot.config.multi_slot_age = -1, p.snapshot.config.multi_slot_classes.clear();
+              p.snapshot.config.multi_slot_queue = 1;
             });
         return true;
       default:
