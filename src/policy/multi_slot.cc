@@ -41,9 +41,11 @@ double PassLeft(const MultiSlotRule& rule, double age) {
 
 constexpr double kNever = 1e9;
 
-// Jobs may last longer than a hold: without an end to its growth, each is waited for at last.
-double HoldOf(const PolicyConfig& config, const State::Ageing& ageing) {
-  return std::ldexp(config.multi_slot_hold_s, std::min(ageing.in_vain, 20));
+// Jobs may last longer than a hold, so the next one is longer, and the rest before it too: slots
+// that never come free together are kept for half of the time at most.
+double Grown(double seconds, const State::Ageing& ageing) {
+  constexpr int kMostDoublings = 5;
+  return std::ldexp(seconds, std::min(ageing.in_vain, kMostDoublings));
 }
 
 // Shares deal out whole jobs: the last one that half fits is due, and the first one always.
@@ -131,9 +133,9 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
         ageing.held_since = 0;
       } else if (ageing.held_since == 0) {
         ageing.held_since = alloc.now;
-      } else if (alloc.now - ageing.held_since >= HoldOf(alloc.config, ageing)) {
+      } else if (alloc.now - ageing.held_since >= Grown(alloc.config.multi_slot_hold_s, ageing)) {
         ageing = {.age = rule.start,
-                  .rest_until = alloc.now + alloc.config.multi_slot_rest_s,
+                  .rest_until = alloc.now + Grown(alloc.config.multi_slot_rest_s, ageing),
                   .in_vain = ageing.in_vain + 1};
       }
     }

@@ -376,6 +376,8 @@ TEST(Wide, AHoldThatWasInVainIsFollowedByOneOfTwiceTheTime) {
   EXPECT_NEAR(held(), 600, 20);
   s.now += 60;
   EXPECT_NEAR(held(), 1200, 20);
+  s.now += 60;
+  EXPECT_EQ(held(), 0) << "and the rest before the next one, too";
 }
 
 // A wide job at the head of a queue kept idle slots from all others for hours, on a real log.
