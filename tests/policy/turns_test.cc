@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "policy/multi_slot.h"
 #include "policy/usage_summary.h"
 #include "tests/policy/fixture.h"
 
@@ -407,6 +408,18 @@ TEST(Wide, WhatTakesMuchOfAClusterWaitsInTheGridWhileNarrowerOnesWantIt) {
             }).second,
             10)
       << "who has had more than his due waits until the others have had theirs";
+}
+
+// The metascheduler reads then when what runs will end.
+TEST(Wide, SlotsMayBeKeptOnlyWhereATaskWaitsThatIsTooWideForAQueue) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(32);
+  s.AddCampaign(10, "alice", {}, 2);
+  EXPECT_FALSE(MayKeepSlots(s.snapshot));
+  s.placement(1, 1).slots = 8;
+  EXPECT_TRUE(MayKeepSlots(s.snapshot));
+  s.campaign(1).waiting = 0;
+  EXPECT_FALSE(MayKeepSlots(s.snapshot));
 }
 
 TEST(Wide, WhatWasKeptForAJobThatIsServedInItsTurnGoesToThoseBefore) {
