@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "policy/usage_summary.h"
 #include "policy/user_due.h"
@@ -67,16 +67,25 @@ bool IsAhead(const State& next, const AllocationState& alloc,
 bool MayKeepSlots(const Snapshot& snapshot) {
   const PolicyConfig& config = snapshot.config;
   if (config.KeepsSlots()) return true;
-  std::map<int, int> slots;
-  for (const auto& c : snapshot.clusters) slots[c.id] = c.max;
-  const auto too_wide = [&](const Campaign& campaign, const Placement& p) {
-    const auto it = p.slots > 1 ? slots.find(p.cluster) : slots.end();
-    return it != slots.end() && config.TooWideToQueue(campaign.cls, p.slots, it->second);
+  struct Widths {
+    int max = 0;          ///< slots of the cluster
+    int narrowest = 1e9;  ///< slots of a job that is here or wants to be, the fewest
+    int widest = 0;       ///< of one that waits and is too wide for the queue, the most
   };
-  return std::any_of(snapshot.campaigns.begin(), snapshot.campaigns.end(), [&](const auto& c) {
-    return c.waiting > 0 && std::any_of(c.placements.begin(), c.placements.end(),
-                                        [&](const auto& p) { return too_wide(c, p); });
-  });
+  std::unordered_map<int, Widths> clusters;
+  for (const auto& c : snapshot.clusters) clusters[c.id].max = c.max;
+  for (const auto& campaign : snapshot.campaigns) {
+    for (const auto& p : campaign.placements) {
+      const auto it = clusters.find(p.cluster);
+      if (it == clusters.end() || (campaign.waiting <= 0 && p.in_flight <= 0)) continue;
+      Widths& widths = it->second;
+      widths.narrowest = std::min(widths.narrowest, p.slots);
+      if (campaign.waiting > 0 && config.TooWideToQueue(campaign.cls, p.slots, widths.max))
+        widths.widest = std::max(widths.widest, p.slots);
+    }
+  }
+  return std::any_of(clusters.begin(), clusters.end(),
+                     [](const auto& c) { return c.second.narrowest < c.second.widest; });
 }
 
 void FindMultiSlot(AllocationState& alloc, State& next) {

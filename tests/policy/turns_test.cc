@@ -417,7 +417,15 @@ TEST(Wide, SlotsMayBeKeptOnlyWhereATaskWaitsThatIsTooWideForAQueue) {
   s.AddCampaign(10, "alice", {}, 2);
   EXPECT_FALSE(MayKeepSlots(s.snapshot));
   s.placement(1, 1).slots = 8;
+  EXPECT_FALSE(MayKeepSlots(s.snapshot)) << "nobody else wants slots there";
+  s.AddCampaign(10, "bob", {}, 8);
+  EXPECT_FALSE(MayKeepSlots(s.snapshot)) << "nobody's jobs are narrower";
+  s.placement(2, 1).slots = 2;
   EXPECT_TRUE(MayKeepSlots(s.snapshot));
+  s.campaign(2).waiting = 0;
+  EXPECT_FALSE(MayKeepSlots(s.snapshot)) << "he has no task that waits";
+  s.placement(2, 1).in_flight = 1;
+  EXPECT_TRUE(MayKeepSlots(s.snapshot)) << "but a job there";
   s.campaign(1).waiting = 0;
   EXPECT_FALSE(MayKeepSlots(s.snapshot));
 }
