@@ -241,6 +241,8 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
          c.policy == PolicyKind::kFairshare);
   unused(c.fairshare_window_s != defaults.fairshare_window_s, "fairshare.window",
          c.policy == PolicyKind::kFairshare);
+  unused(c.multi_slot_queue != defaults.multi_slot_queue, "multi_slot.queue",
+         c.policy == PolicyKind::kFairshare);
   unused(c.fairshare_payback != defaults.fairshare_payback, "fairshare.payback",
          c.policy == PolicyKind::kFairshare);
   if (drawn && c.aggregate == Aggregate::kNone && c.parallel_campaigns == 0)  // TECH-16

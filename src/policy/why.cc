@@ -100,12 +100,10 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
                           : "the next probe goes at " + ClockTime(reason.numbers[2]);
       break;
     case Code::kUnsafeSlots:
-      reason.numbers = alloc.limit_numbers.at(l);
-      if (reason.numbers[2] > 0)
-        reason.detail = "one goes there all the same at " + ClockTime(reason.numbers[2]);
-      break;
     case Code::kStragglers:
       reason.numbers = alloc.limit_numbers.at(l);
+      if (room.code == Code::kUnsafeSlots && reason.numbers[2] > 0)
+        reason.detail = "one goes there all the same at " + ClockTime(reason.numbers[2]);
       break;
     case Code::kAffinityWait:
       reason.numbers = {alloc.now - campaign.row->waiting_since,

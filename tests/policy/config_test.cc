@@ -165,6 +165,15 @@ TEST(Lint, ABackgroundThatCanPassAHighQueueIsNamed) {  // FBS-23
             "\"bg\" can rise to 7e+126 and pass \"high\", which starts at 5");
 }
 
+TEST(Lint, APartOfAQueueSaysSomethingUnderFairshareAlone) {
+  PolicyConfig c;
+  c.multi_slot_queue = 0.5;
+  EXPECT_TRUE(LintConfig(c).empty());
+  c.policy = PolicyKind::kUsage;
+  ASSERT_EQ(LintConfig(c).size(), 1u);
+  EXPECT_EQ(LintConfig(c)[0].message, "\"multi_slot.queue\" says nothing under policy usage");
+}
+
 TEST(Lint, ManyCampaignsThatEachDrawSlotsAreNamed) {  // TECH-16
   PolicyConfig c;
   for (const auto policy : {PolicyKind::kLottery, PolicyKind::kStride}) {
