@@ -17,7 +17,7 @@ std::int64_t Startable(const PlacementAllocation& placement, double free, int ne
   // A job wider than what is idle cannot start, unless it was measured to take less than it says.
   if (free <= 0 || (placement.whole && !fits)) return 0;
   const auto jobs = static_cast<std::int64_t>(free / cost + kEpsilon);
-  if (jobs > 0 || !fits || placement.given > 0) return jobs;
+  if (jobs > 0 || !fits || placement.given + placement.copies > 0) return jobs;
   // CIG-29: however low its ratio is, one job goes when it fits and none is on its way there: with
   // nothing sent the ratio would never rise.
   return placement.row->in_flight == placement.row->running ? 1 : 0;
@@ -239,14 +239,15 @@ Room AllocationState::RoomOf(int l) const {
   if (campaign.block != Code::kNone) return {0, campaign.block, -1};
   if (cluster.held_for >= 0 && cluster.held_for != placement.campaign)
     return {0, Code::kMultiSlotReservation, -1};
-  const std::int64_t places =
-      FreeJobs(placement) + (WaitsInGrid(placement) ? 0 : QueuePlaces(placement));
+  const std::int64_t free_jobs = FreeJobs(placement);
+  const std::int64_t places = free_jobs + (WaitsInGrid(placement) ? 0 : QueuePlaces(placement));
   if (places <= 0) return {0, NoRoom(placement), -1};
   Room room{places, Code::kFull, -1};
   if (placement.left < room.jobs) room = {placement.left, placement.limit, -1};
-  const std::int64_t tasks = std::max<std::int64_t>(0, campaign.left - placement.avoid) +
-                             (campaign.overdue == 0 ? 0 : OverdueElsewhere(placement));
-  const std::int64_t demand = std::min(tasks, campaign.cap);
+  // Copies take idle slots only.
+  const std::int64_t copies = std::min(free_jobs, OverdueElsewhere(placement));
+  const std::int64_t tasks = std::max<std::int64_t>(0, campaign.left - placement.avoid);
+  const std::int64_t demand = std::min(tasks + copies, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
   // Asked here too, so that a scheduler that takes less than it is offered ends the policy's turns.
   if (room.jobs > 0 && campaign.selected)

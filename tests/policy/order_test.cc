@@ -59,6 +59,38 @@ TEST(T04, AnOverdueJobIsCopiedBeforeTheNextCampaignOfItsUser) {
   EXPECT_EQ(s.result.plan.allocations.front().campaign, 1);
 }
 
+// One task runs much longer than others, one waits: a copy may go to the second cluster.
+PolicyFixture WithOverdueJob() {
+  PolicyFixture s;
+  s.AddCluster(4).free = 0;
+  s.AddCluster(4);
+  auto& c = s.AddCampaign(1);
+  c.replicas = true;
+  auto& first = c.placements[0];
+  first.in_flight = first.running = first.single = first.overdue = 1;
+  return s;
+}
+
+// CIG-29: of what was measured to need all slots and more, one job goes, be it a copy.
+TEST(T04, ACopyIsTheJobThatGoesWhateverTheRatio) {
+  PolicyFixture s = WithOverdueJob();
+  s.placement(1, 2).job_ratio = 0.1;
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 1);
+  EXPECT_EQ(s.GivenInAll(), 1);
+  EXPECT_EQ(s.Why(1, 2), "FULL") << "no room that nobody was given";
+}
+
+TEST(T04, ACopyWaitsInNoQueue) {
+  PolicyFixture s = WithOverdueJob();
+  s.cluster(2).free = 0, s.cluster(2).waiting_allowed = 1;
+  s.placement(1, 2).avoid = 1;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+  EXPECT_EQ(s.Why(1, 2), "AVOIDED")
+      << "its task is not to go there, and no slot is idle for a copy";
+}
+
 TEST(T04, NobodyWhoDidNotAskGetsCopies) {
   PolicyFixture s;
   s.AddCluster(4);
