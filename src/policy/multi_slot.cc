@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "policy/usage_summary.h"
 #include "policy/user_due.h"
@@ -54,6 +57,33 @@ bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllo
   return due.HoldsNothing(campaign) || placement.slots / 2.0 <= due.Left(campaign) + kEpsilon;
 }
 
+// What its wait is of its length: who waits a minute for a second goes before who waits an hour for
+// a day, and everybody's grows.
+double SlowdownOf(const AllocationState& alloc, int l) {
+  const Campaign& campaign = *alloc.campaigns[alloc.placements[l].campaign].row;
+  const double length = LengthOf(campaign);
+  return length > 0 ? (alloc.now - campaign.waiting_since) / length : 0;
+}
+
+State::Ageing& AgeingOf(const AllocationState& alloc, const PlacementAllocation& placement,
+                        State& next) {
+  const State::Ageing fresh{.age = alloc.MultiSlotOf(placement).start};
+  return next.ageing.try_emplace(KeyOf(alloc, placement), fresh).first->second;
+}
+
+// Slots are kept since then, be it for another job at first.
+void KeepFor(const AllocationState& alloc, const ClusterAllocation::MultiSlot& multi_slot,
+             double since, State& next) {
+  const PlacementAllocation& placement = alloc.placements[multi_slot.placement];
+  if (multi_slot.pass > 0 || alloc.IdleFor(placement) <= 0) return;
+  State::Ageing& ageing = AgeingOf(alloc, placement, next);
+  ageing.held_since = since;
+  if (alloc.now - since < Grown(alloc.config.multi_slot_hold_s, ageing)) return;
+  ageing = {.age = alloc.MultiSlotOf(placement).start,
+            .rest_until = alloc.now + Grown(alloc.config.multi_slot_rest_s, ageing),
+            .in_vain = ageing.in_vain + 1};
+}
+
 // Who has had more than his due waits until the others have had theirs, though he holds nothing.
 bool IsAhead(const State& next, const AllocationState& alloc,
              const PlacementAllocation& placement) {
@@ -91,12 +121,19 @@ bool MayKeepSlots(const Snapshot& snapshot) {
 void FindMultiSlot(AllocationState& alloc, State& next) {
   if (!alloc.keeps_slots) return;
   std::optional<UserDue> due;
+  // Slots that did not come free together for one job do not for those that are as wide either, and
+  // would be kept for them in turns without end: they rest too.
+  std::vector<int> rests(alloc.clusters.size(), std::numeric_limits<int>::max());
   for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
     const PlacementAllocation& placement = alloc.placements[l];
     if (!WantsSlots(alloc, placement)) continue;
     const State::Pair key = KeyOf(alloc, placement);
     const MultiSlotRule rule = alloc.MultiSlotOf(placement);
-    if (rule.age < 0 || rule.step <= 0 || Resting(next, key, alloc.now)) continue;
+    if (rule.age < 0 || rule.step <= 0) continue;
+    if (Resting(next, key, alloc.now)) {
+      rests[placement.cluster] = std::min(rests[placement.cluster], placement.slots);
+      continue;
+    }
     if (!alloc.in_order && !due) due.emplace(alloc);
     const bool is_due =
         alloc.in_order || (IsDue(*due, alloc, placement) &&
@@ -106,10 +143,17 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
          .pass = is_due ? PassLeft(rule, AgeOf(next, key, rule)) : kNever,
          .due = is_due});
   }
-  for (auto& cluster : alloc.clusters) {
-    // The one passed most often first; of equals the earliest (placements are in that order).
-    std::stable_sort(cluster.multi_slots.begin(), cluster.multi_slots.end(),
-                     [](const auto& a, const auto& b) { return a.pass < b.pass; });
+  for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {
+    auto& cluster = alloc.clusters[k];
+    std::erase_if(cluster.multi_slots,
+                  [&](const auto& m) { return alloc.placements[m.placement].slots >= rests[k]; });
+    // The one passed most often first; of equals who waits longest for his length where campaigns
+    // share, else the earliest (placements are in that order).
+    const auto before = [&](const auto& a, const auto& b) {
+      if (a.pass != b.pass || alloc.in_order) return a.pass < b.pass;
+      return SlowdownOf(alloc, a.placement) > SlowdownOf(alloc, b.placement);
+    };
+    std::stable_sort(cluster.multi_slots.begin(), cluster.multi_slots.end(), before);
     cluster.releases = cluster.row->releases;
     alloc.NextMultiSlot(cluster);
   }
@@ -127,27 +171,19 @@ void ServeReserved(AllocationState& alloc) {
 
 void AgeMultiSlot(const AllocationState& alloc, State& next) {
   for (const auto& cluster : alloc.clusters) {
+    double since = 0;
     for (const auto& multi_slot : cluster.multi_slots) {
       const PlacementAllocation& placement = alloc.placements[multi_slot.placement];
       if (placement.given > 0) {
         next.ageing.erase(KeyOf(alloc, placement));
         continue;
       }
-      const MultiSlotRule rule = alloc.MultiSlotOf(placement);
-      State::Ageing& ageing =
-          next.ageing.try_emplace(KeyOf(alloc, placement), State::Ageing{.age = rule.start})
-              .first->second;
-      if (multi_slot.due) ageing.age += rule.step * multi_slot.bypassed;
-      if (multi_slot.pass > 0 || alloc.IdleFor(placement) <= 0) {
-        ageing.held_since = 0;
-      } else if (ageing.held_since == 0) {
-        ageing.held_since = alloc.now;
-      } else if (alloc.now - ageing.held_since >= Grown(alloc.config.multi_slot_hold_s, ageing)) {
-        ageing = {.age = rule.start,
-                  .rest_until = alloc.now + Grown(alloc.config.multi_slot_rest_s, ageing),
-                  .in_vain = ageing.in_vain + 1};
-      }
+      State::Ageing& ageing = AgeingOf(alloc, placement, next);
+      if (multi_slot.due) ageing.age += alloc.MultiSlotOf(placement).step * multi_slot.bypassed;
+      since = std::max(since, std::exchange(ageing.held_since, 0));
     }
+    if (cluster.HasMultiSlot())
+      KeepFor(alloc, cluster.multi_slots[cluster.multi_slot], since > 0 ? since : alloc.now, next);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "policy/multi_slot.h"
 #include "policy/usage_summary.h"
@@ -379,6 +380,64 @@ TEST(Wide, AHoldThatWasInVainIsFollowedByOneOfTwiceTheTime) {
   EXPECT_NEAR(held(), 1200, 20);
   s.now += 60;
   EXPECT_EQ(held(), 0) << "and the rest before the next one, too";
+}
+
+// Two stuck multi-slot jobs of 4 slots, and narrow ones: of 2,000 s, how long the narrow ones were
+// kept out. `change` sees each moment before its decision.
+double SecondsKept(const std::function<void(PolicyFixture&, double)>& change) {
+  PolicyFixture s;
+  s.snapshot.config.multi_slot_age = 0;
+  s.snapshot.config.multi_slot_hold_s = 200, s.snapshot.config.multi_slot_rest_s = 200;
+  s.AddCluster(6).free = 3;
+  s.AddCampaign(10, "alice", {}, 4);
+  s.AddCampaign(10, "alice", {}, 4);
+  s.AddCampaign(10'000, "bob");
+  double kept = 0;
+  for (double t = 0; t < 2000; t += 10, s.now += 10) {
+    change(s, t);
+    s.Run();
+    if (s.Given(3) == 0) kept += 10;
+  }
+  return kept;
+}
+
+// Each in its turn would keep the slots without end.
+TEST(Wide, WhatIsAsWideRestsAfterAHoldInVain) {
+  // 200, 400 and 800 s, and as long a rest after each.
+  EXPECT_NEAR(SecondsKept([](auto&, double) {}), 1400, 50);
+  const auto kept = SecondsKept(
+      [](PolicyFixture& s, double) { s.placement(2, 1).slots = 3, s.cluster(1).free = 2; });
+  EXPECT_GT(kept, 1700) << "one that is narrower has its own turn";
+}
+
+TEST(Wide, AHoldForAnotherJobIsNoNewHold) {
+  const auto kept = SecondsKept([](PolicyFixture& s, double t) {
+    const bool first = static_cast<int>(t / 100) % 2 == 0;
+    s.campaign(1).waiting = first ? 10 : 0, s.campaign(2).waiting = first ? 0 : 10;
+  });
+  EXPECT_LT(kept, 1500) << "they take turns before a hold has lasted its time";
+}
+
+// A job of seconds waited for hours behind one of hours, on a real log.
+TEST(Wide, SlotsAreKeptFirstForWhoWaitsLongForHisLength) {
+  const auto kept_for = [](double submitted, double need) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    auto& c = s.AddCluster(32);
+    c.free = 6, c.running = c.running_slots = 26;
+    for (const char* user : {"alice", "carol"}) s.AddCampaign(1, user, {}, 16).need_s = 7200;
+    s.AddCampaign(10, "bob").need_s = 36'000;
+    s.campaign(1).waiting_since = s.now - 7200;
+    s.campaign(2).waiting_since = s.now - submitted, s.campaign(2).need_s = need;
+    s.Run();
+    EXPECT_EQ(s.Given(3), 0);
+    for (const auto& [key, ageing] : s.state.ageing)
+      if (ageing.held_since > 0) return key.first;
+    return std::int64_t{0};
+  };
+  EXPECT_EQ(kept_for(60, 10), 2);
+  EXPECT_EQ(kept_for(60, 3600), 1);
+  EXPECT_EQ(kept_for(7200, 3600), 2) << "it has waited twice its length";
+  EXPECT_EQ(kept_for(60, 0), 1) << "of unknown length";
 }
 
 // A wide job at the head of a queue kept idle slots from all others for hours, on a real log.
