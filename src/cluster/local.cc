@@ -20,6 +20,8 @@ using http::Response;
 using nlohmann::json;
 
 constexpr std::size_t kNamesPerCall = 5000;
+// Of 5,000 jobs each: far more than a daemon keeps.
+constexpr int kMostPages = 1000;
 
 http::Options ClientOptions(const ClusterConfig& config) {
   http::Options o;
@@ -85,8 +87,12 @@ class LocalCluster : public Cluster {
     PollResult result;
     local::Answer a = Changes(request.token, request.wait, &result);
     result.full = a.full;
-    for (; a.full && a.more;) {
-      const auto page = Changes(a.token, {}, &result);
+    for (int pages = 1; a.full && a.more; ++pages) {
+      auto page = Changes(a.token, {}, &result);
+      if (pages == kMostPages || (page.more && page.token == a.token))
+        throw CallFailed(CallFailed::Why::kGarbage,
+                         "its list of jobs does not end: there is more after page " +
+                             std::to_string(pages) + ", \"" + a.token + "\"");
       a.more = page.more;
       a.token = page.token;
     }

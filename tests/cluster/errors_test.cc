@@ -303,5 +303,26 @@ TEST(ErrorsTest, NoPostStartsAfterItsTime) {
   }
 }
 
+// The fuzzer of feeds found it: the poller would have asked without end.
+TEST(ErrorsTest, AListOfALocalClusterThatDoesNotEndIsGarbage) {
+  for (const bool new_token : {false, true}) {
+    int pages = 0;
+    test::RecordedServer server;
+    server.OnEach("GET", "/changes", [&](const auto&) {
+      pages += new_token || pages == 0;
+      return test::Says({{"full", true},
+                         {"more", true},
+                         {"token", "7." + std::to_string(pages)},
+                         {"time", 1},
+                         {"jobs", nlohmann::json::array()}});
+    });
+    auto config = ConfigOf("local", server.port());
+    config.api_url = "http://127.0.0.1:" + std::to_string(server.port());
+    const auto [why, message] = Polled(config);
+    EXPECT_EQ(why, Why::kGarbage) << message;
+    EXPECT_NE(message.find("its list of jobs does not end"), std::string::npos) << message;
+  }
+}
+
 }  // namespace
 }  // namespace cigri::cluster
