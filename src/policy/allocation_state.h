@@ -139,6 +139,7 @@ struct CampaignAllocation {
   double running_in_window = 0;  ///< ...and those inside usage.window
   int behind = -1;               ///< one campaign per user: the one that goes before it
   double own_slots = -1;         ///< that its user uses, for its deadline; -1 = not counted
+  int own_wide = -1;  ///< of the same user: no job goes that would keep it waiting; -1 = none
   int own_before = -1;           ///< of the same user, before it in own_order.h...
   double own_weight = -1;        ///< ...by this weight; -1 = not ordered
   double own_mean_s = 0;  ///< while none of its jobs has succeeded: mean length of its user's

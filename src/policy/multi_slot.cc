@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "policy/own_order.h"
 #include "policy/usage_summary.h"
 #include "policy/user_due.h"
 
@@ -57,6 +61,79 @@ bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllo
   return due.HoldsNothing(campaign) || placement.slots / 2.0 <= due.Left(campaign) + kEpsilon;
 }
 
+// Which of a user's campaigns may have slots kept on a cluster: the one that comes first in his own
+// order, and the oldest, for a tenth of what he is due.
+class OwnTurns {
+ public:
+  explicit OwnTurns(const AllocationState& alloc) : alloc_(alloc) {
+    std::unordered_map<std::string, int> users;
+    for (const auto& c : alloc.campaigns)
+      users_.push_back(
+          users.try_emplace(UserKey(c.project, c.row->user), users.size()).first->second);
+    for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
+      const PlacementAllocation& placement = alloc.placements[l];
+      if (!alloc.campaigns[placement.campaign].in_play || alloc.RulesAllow(l) <= 0) continue;
+      const Place first = FirstOf(placement), oldest = OldestOf(placement);
+      const auto [it, fresh] = turns_.try_emplace(KeyOf(placement), Turns{first, oldest});
+      if (fresh) continue;
+      it->second.first = std::min(it->second.first, first);
+      it->second.oldest = std::min(it->second.oldest, oldest);
+    }
+  }
+  bool Has(const UserDue& due, const PlacementAllocation& placement) const {
+    const auto it = turns_.find(KeyOf(placement));
+    if (it == turns_.end()) return false;
+    return it->second.first == FirstOf(placement) ||
+           (it->second.oldest == OldestOf(placement) && HadLittle(due, placement));
+  }
+  /// Its user has had more than his due: until the others have had theirs, his narrower jobs there
+  /// do not go, for they would use all that he is due then.
+  void MakeRoomFor(const PlacementAllocation& placement) { wide_[KeyOf(placement)] = &placement; }
+  /// `rests`: by cluster, the slots from which on a job is not waited for.
+  void Limit(const std::vector<int>& rests, AllocationState& alloc) const {
+    if (wide_.empty()) return;
+    for (auto& placement : alloc.placements) {
+      const Campaign& campaign = *alloc.campaigns[placement.campaign].row;
+      const auto it = wide_.find(KeyOf(placement));
+      if (it == wide_.end() || placement.slots >= it->second->slots || campaign.test) continue;
+      if (campaign.cls == "urgent" || it->second->slots >= rests[placement.cluster]) continue;
+      placement.left = 0, placement.limit = Code::kOwnFirst;
+      alloc.campaigns[placement.campaign].own_wide = it->second->campaign;
+    }
+  }
+
+ private:
+  using Place = std::tuple<double, double, int>;  // -weight, work, campaign
+  struct Turns {
+    Place first, oldest;
+  };
+  Place FirstOf(const PlacementAllocation& placement) const {
+    const CampaignAllocation& campaign = alloc_.campaigns[placement.campaign];
+    return {-campaign.weight, OwnWorkOf(alloc_, campaign).left_s, placement.campaign};
+  }
+  Place OldestOf(const PlacementAllocation& placement) const {
+    return {-alloc_.campaigns[placement.campaign].weight, 0, placement.campaign};
+  }
+  // Less than a tenth of what its user was due since it was submitted; see GiveOldest().
+  bool HadLittle(const UserDue& due, const PlacementAllocation& placement) const {
+    constexpr double kPart = 0.1;
+    const CampaignAllocation& campaign = alloc_.campaigns[placement.campaign];
+    const Campaign& row = *campaign.row;
+    double jobs = static_cast<double>(row.done);
+    for (const auto& p : row.placements) jobs += p.in_flight;
+    const double slots = due.Left(campaign) + due.Held(campaign);
+    return jobs * LengthOf(row) * placement.slots < kPart * slots * (alloc_.now - row.submitted_at);
+  }
+  std::pair<int, int> KeyOf(const PlacementAllocation& placement) const {
+    return {users_[placement.campaign], placement.cluster};
+  }
+
+  const AllocationState& alloc_;
+  std::vector<int> users_;
+  std::map<std::pair<int, int>, Turns> turns_;
+  std::map<std::pair<int, int>, const PlacementAllocation*> wide_{};
+};
+
 // What its wait is of its length: who waits a minute for a second goes before who waits an hour for
 // a day, and everybody's grows.
 double SlowdownOf(const AllocationState& alloc, int l) {
@@ -82,6 +159,15 @@ void KeepFor(const AllocationState& alloc, const ClusterAllocation::MultiSlot& m
   ageing = {.age = alloc.MultiSlotOf(placement).start,
             .rest_until = alloc.now + Grown(alloc.config.multi_slot_rest_s, ageing),
             .in_vain = ageing.in_vain + 1};
+}
+
+// A campaign that waits in the grid takes the place of others of its user, which would always fill
+// all that he is due: what they hold is its own.
+bool IsDueInGrid(const UserDue& due, const AllocationState& alloc,
+                 const PlacementAllocation& placement) {
+  const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
+  const double left = due.Left(campaign) + due.Held(campaign) - campaign.held_slots;
+  return campaign.held_slots <= 0 || placement.slots / 2.0 <= left + kEpsilon;
 }
 
 // Who has had more than his due waits until the others have had theirs, though he holds nothing.
@@ -121,6 +207,7 @@ bool MayKeepSlots(const Snapshot& snapshot) {
 void FindMultiSlot(AllocationState& alloc, State& next) {
   if (!alloc.keeps_slots) return;
   std::optional<UserDue> due;
+  std::optional<OwnTurns> turns;
   // Slots that did not come free together for one job do not for those that are as wide either, and
   // would be kept for them in turns without end: they rest too.
   std::vector<int> rests(alloc.clusters.size(), std::numeric_limits<int>::max());
@@ -134,10 +221,16 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
       rests[placement.cluster] = std::min(rests[placement.cluster], placement.slots);
       continue;
     }
-    if (!alloc.in_order && !due) due.emplace(alloc);
-    const bool is_due =
-        alloc.in_order || (IsDue(*due, alloc, placement) &&
-                           !(alloc.WaitsInGrid(placement) && IsAhead(next, alloc, placement)));
+    bool is_due = true;
+    if (!alloc.in_order) {
+      if (!due) due.emplace(alloc);
+      const bool in_grid = alloc.WaitsInGrid(placement);
+      if (in_grid && !turns) turns.emplace(alloc);
+      is_due = in_grid ? turns->Has(*due, placement) && IsDueInGrid(*due, alloc, placement)
+                       : IsDue(*due, alloc, placement);
+      if (is_due && in_grid && IsAhead(next, alloc, placement))
+        turns->MakeRoomFor(placement), is_due = false;
+    }
     alloc.clusters[placement.cluster].multi_slots.push_back(
         {.placement = static_cast<int>(l),
          .pass = is_due ? PassLeft(rule, AgeOf(next, key, rule)) : kNever,
@@ -157,6 +250,7 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
     cluster.releases = cluster.row->releases;
     alloc.NextMultiSlot(cluster);
   }
+  if (turns) turns->Limit(rests, alloc);
 }
 
 void ServeReserved(AllocationState& alloc) {

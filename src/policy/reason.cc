@@ -209,8 +209,7 @@ constexpr Row kRows[] = {
     {C::kMultiSlotReservation,
      "MULTI_SLOT_RESERVATION",
      {"idle slots", "slots it needs"},
-     "campaign {o} was bypassed too often on {c}: its {1|slot is|slots are} kept free for it ({0} "
-     "so far)",
+     "{1|slot|slots} of {c} are kept free for a job of campaign {o}, {0} so far",
      "a walltime that is short enough lets a job go before it: gridsub -c {n} --set walltime=...",
      "gridadmin policy set multi_slot.hold=..."},
     {C::kSlotsKept,

@@ -51,9 +51,9 @@ double UserDue::Left(const CampaignAllocation& c) const {
   return it == users_.end() ? 0 : it->second.due - it->second.held;
 }
 
-bool UserDue::HoldsNothing(const CampaignAllocation& c) const {
+double UserDue::Held(const CampaignAllocation& c) const {
   const auto it = users_.find(KeyOf(c));
-  return it == users_.end() || it->second.held <= 0;
+  return it == users_.end() ? 0 : it->second.held;
 }
 
 }  // namespace cigri::policy

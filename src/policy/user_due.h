@@ -14,7 +14,9 @@ class UserDue {
   explicit UserDue(const AllocationState& alloc);
   /// Slots that the user of a campaign is due beyond those that he holds; < 0: he holds too many.
   double Left(const CampaignAllocation& c) const;
-  bool HoldsNothing(const CampaignAllocation& c) const;
+  /// Slots that he holds.
+  double Held(const CampaignAllocation& c) const;
+  bool HoldsNothing(const CampaignAllocation& c) const { return Held(c) <= 0; }
 
  private:
   struct User {

@@ -151,7 +151,9 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       reason.other = alloc.campaigns[cluster.winner].row->id;
       break;
     case Code::kOwnFirst: {
-      const CampaignAllocation& first = alloc.campaigns[OwnFirst(alloc, placement.campaign)];
+      const CampaignAllocation& first =
+          alloc.campaigns[room.code == Code::kOwnFirst ? campaign.own_wide
+                                                       : OwnFirst(alloc, placement.campaign)];
       reason.numbers = {OwnWorkOf(alloc, first).left_s, OwnWorkOf(alloc, campaign).left_s};
       reason.other = first.row->id;
       reason.detail = WhyOwnFirst(alloc, first, campaign);
@@ -160,13 +162,13 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kMultiSlotReservation: {
       const int multi_slot = ReservedPlacement(alloc, cluster, placement.cluster);
       if (multi_slot < 0) break;
-      reason.numbers = {alloc.IdleFor(alloc.placements[multi_slot]),
+      reason.numbers = {std::floor(alloc.IdleFor(alloc.placements[multi_slot])),
                         double(alloc.placements[multi_slot].slots)};
       reason.other = alloc.campaigns[alloc.placements[multi_slot].campaign].row->id;
       break;
     }
     case Code::kSlotsKept:
-      reason.numbers = {alloc.IdleFor(placement), double(placement.slots)};
+      reason.numbers = {std::floor(alloc.IdleFor(placement)), double(placement.slots)};
       return;
     case Code::kBypassed:
       reason.numbers = {TimesBypassed(alloc, next, placement), LooksAfter(cluster, l)->pass,

@@ -469,6 +469,23 @@ TEST(Wide, WhatTakesMuchOfAClusterWaitsInTheGridWhileNarrowerOnesWantIt) {
       << "who has had more than his due waits until the others have had theirs";
 }
 
+// Its length was taken for that of the jobs that its user has in the queue.
+TEST(Wide, WhatWaitsInTheGridHasNoPartOfTheQueue) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  auto& c = s.AddCluster(16);
+  c.free = 0, c.waiting_allowed = 8;
+  for (const char* user : {"alice", "bob"}) {
+    auto& narrow = s.AddCampaign(1000, user);
+    narrow.need_s = narrow.mean_s = 4;
+  }
+  auto& wide = s.AddCampaign(3, "alice", {}, 8);
+  wide.need_s = wide.mean_s = 2;
+  s.state.ageing[{3, 1}].rest_until = s.now + 3600;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 4);
+  EXPECT_EQ(s.Given(2), 4);
+}
+
 // The metascheduler reads then when what runs will end.
 TEST(Wide, SlotsMayBeKeptOnlyWhereATaskWaitsThatIsTooWideForAQueue) {
   PolicyFixture s(PolicyKind::kFairshare);

@@ -51,6 +51,57 @@ TEST(ResponseTest, ALargeCampaignDoesNotStarve) {
   EXPECT_LT(Over(run, "large"), 12 * 6000) << "it has a tenth of the slots";
 }
 
+// Wide jobs wait in the grid, narrow ones in the queue, which is never empty.
+json Wide(int tasks, double seconds, double at) {
+  json wide = Campaign("wide", "alice", tasks, at);
+  wide["slots"] = 8, wide["duration"] = seconds, wide["walltime"] = 60;
+  return wide;
+}
+
+json Narrow(const std::string& name, const std::string& user, int tasks, double at = 0) {
+  json narrow = Campaign(name, user, tasks, at);
+  narrow["duration"] = 4, narrow["walltime"] = 60;
+  return narrow;
+}
+
+Outcome OnOneCluster(const json& campaigns) {
+  const json cluster = {{"slots", 16}, {"submit", 1}, {"see", 1}};
+  return Outcome(json({{"policy", {{"preset", "site-default"}}},
+                       {"clusters", {cluster}},
+                       {"campaigns", campaigns}})
+                     .dump());
+}
+
+// It waited until the last of them had gone, with another user as without.
+TEST(ResponseTest, AWideCampaignDoesNotWaitForALargeNarrowOneOfItsUser) {
+  const auto alone = OnOneCluster({Narrow("narrow", "alice", 5000), Wide(3, 2, 60)});
+  EXPECT_LT(Over(alone, "wide") - 60, Over(alone, "narrow") / 20);
+  const auto shared =
+      OnOneCluster({Narrow("narrow", "alice", 5000), Narrow("other", "bob", 5000), Wide(3, 2, 60)});
+  EXPECT_LT(Over(shared, "wide") - 60, Over(shared, "narrow") / 20);
+  EXPECT_LT(shared.report.share_error, 0.02) << "the queue's time is not dealt out by wide jobs";
+  EXPECT_TRUE(shared.Had("narrow", "OWN_FIRST"));
+}
+
+TEST(ResponseTest, SmallNarrowCampaignsDoNotWaitForALargeWideOneOfTheirUser) {
+  json campaigns = {Wide(1000, 60, 0)};
+  for (int i = 0; i < 100; ++i)
+    campaigns.push_back(Narrow("small" + std::to_string(i), "alice", 100, 20 + i * 30.0));
+  const auto run = OnOneCluster(campaigns);
+  double mean = 0;
+  for (int i = 0; i < 100; ++i)
+    mean += (Over(run, "small" + std::to_string(i)) - (20 + i * 30.0)) / 100;
+  EXPECT_LT(mean, 10 * 100 * 4 / 16) << "alone it takes 25 s";
+}
+
+TEST(ResponseTest, AWideCampaignDoesNotStarve) {
+  json campaigns = {Wide(10, 60, 100)};
+  for (int i = 0; i < 200; ++i)  // 20 slots' work on 16
+    campaigns.push_back(Narrow("small" + std::to_string(i), "alice", 100, i * 20.0));
+  const auto run = OnOneCluster(campaigns);
+  EXPECT_LT(Over(run, "wide") - 100, 12 * 10 * 60 * 8 / 16) << "it has a tenth of the slots";
+}
+
 // The first jobs of new campaigns took all of the slots: of 240 that ten can end, 43 ended; and of
 // two slots one: 25 of 48.
 TEST(ResponseTest, CampaignsEndThatComeFasterThanTheirUserIsServed) {

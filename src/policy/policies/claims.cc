@@ -115,11 +115,18 @@ std::vector<std::vector<std::size_t>> PartiesOf(const std::vector<Claim*>& claim
 // A queue lasts some seconds: jobs of it that take much longer will soon hold slots for long.
 constexpr double kLastingS = 60;
 
+// Whether its jobs take places in a queue anywhere.
+bool Queues(const AllocationState& alloc, const CampaignAllocation& c) {
+  for (int l = c.placements_begin; l < c.placements_end; ++l)
+    if (!alloc.WaitsInGrid(alloc.placements[l])) return true;
+  return false;
+}
+
 // How long the next job of a claim takes, 0 = not known, and its slots; 0: it wants none.
 std::pair<double, int> NextJob(const AllocationState& alloc, const Claim& claim) {
   for (const int i : claim.unit.campaigns) {
     const CampaignAllocation& c = alloc.campaigns[i];
-    if (alloc.Demand(i) > 0 && c.placements_begin < c.placements_end)
+    if (alloc.Demand(i) > 0 && Queues(alloc, c))
       return {std::max(MeanOf(*c.row), AsLongAsItRan(c)),
               alloc.placements[c.placements_begin].slots};
   }
