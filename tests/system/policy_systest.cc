@@ -47,6 +47,20 @@ TEST_F(PolicyTest, AStartRateIsKept) {
     EXPECT_GE(starts[i] - starts[0], static_cast<double>(i) - 10.5) << i;
 }
 
+// It waits in the grid, not in the queue that the others fill: it waited until all had gone.
+TEST_F(PolicyTest, AWideCampaignTakesItsTurnAmongNarrowJobsOfItsUser) {
+  const int narrow =
+      grid().Submit(Jdl(grid(), "narrow", "sleep 0.3; echo n >> out #", OnAlpha(600)));
+  ASSERT_TRUE(Await([&] { return grid().Lines("out").size() > 4; }));
+  const int wide =
+      grid().Submit(Jdl(grid(), "wide", "echo w >> out #",
+                        OnAlpha(2, {{"clusters", {{"alpha", {{"resources", "core=2"}}}}}})));
+  ASSERT_TRUE(grid().AwaitOver(wide)) << grid().Log();
+  EXPECT_LT(grid().Progress(narrow).value("done", 600), 600);
+  grid().Ok({"griddel", std::to_string(narrow)});
+  EXPECT_TRUE(grid().AwaitOver(narrow)) << grid().Log();
+}
+
 // GRID-07, TECH-18: a policy is chosen while the grid runs, and counts for what is sent from then
 // on.
 TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
