@@ -70,8 +70,12 @@ class OwnTurns {
     for (const auto& c : alloc.campaigns)
       users_.push_back(
           users.try_emplace(UserKey(c.project, c.row->user), users.size()).first->second);
+    std::vector<bool> in_grid(users.size(), false);
+    for (const auto& placement : alloc.placements)
+      if (alloc.WaitsInGrid(placement)) in_grid[users_[placement.campaign]] = true;
     for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
       const PlacementAllocation& placement = alloc.placements[l];
+      if (!in_grid[users_[placement.campaign]]) continue;
       if (!alloc.campaigns[placement.campaign].in_play || alloc.RulesAllow(l) <= 0) continue;
       const Place first = FirstOf(placement), oldest = OldestOf(placement);
       const auto [it, fresh] = turns_.try_emplace(KeyOf(placement), Turns{first, oldest});
