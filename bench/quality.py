@@ -136,6 +136,18 @@ def wide_narrow(r):
                           campaign("middle", 600, 10 * MIN, slots=4, at=HOUR)]}
 
 
+def own_wide(r):
+    """Users have wide campaigns next to narrow ones of their own."""
+    made = []
+    for user in ("large", "small", "third"):
+        made.append(campaign(user, r.randint(1500, 3000), lognormal(5 * MIN, .5)))
+        made += [campaign(user, r.randint(2, 20), lognormal(15 * MIN, .5), slots=r.choice((8, 16)),
+                          at=r.uniform(0, 6) * HOUR) for _ in range(3)]
+        made += [campaign(user, r.randint(10, 60), lognormal(5 * MIN, .5),
+                          at=r.uniform(0, 6) * HOUR) for _ in range(4)]
+    return {"clusters": [cluster("a", 96), cluster("b", 64)], "campaigns": made}
+
+
 def day_night(r):
     days = [{"every": 15 * MIN, "slots": 40, "duration": HOUR, "from": (d * 24 + 8) * HOUR,
              "until": (d * 24 + 18) * HOUR} for d in range(6)]
@@ -195,7 +207,7 @@ def fifty_users(r):
 
 FAMILIES = {f.__name__.replace("_", "-"): f for f in (
     mixed_bursts, one_cluster, rough_calm, departments_wide, many_small, heavy_campaigns,
-    heavy_durations, wide_narrow, day_night, faulty, nearly_idle, fifty_users)}
+    heavy_durations, wide_narrow, own_wide, day_night, faulty, nearly_idle, fifty_users)}
 
 
 def other_numbers(made, r):
