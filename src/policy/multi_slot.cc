@@ -65,7 +65,7 @@ bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllo
 // order, and the oldest, for a tenth of what he is due.
 class OwnTurns {
  public:
-  explicit OwnTurns(const AllocationState& alloc) : alloc_(alloc) {
+  explicit OwnTurns(const AllocationState& alloc) : alloc_(alloc), firsts_(alloc.campaigns.size()) {
     std::unordered_map<std::string, int> users;
     for (const auto& c : alloc.campaigns)
       users_.push_back(
@@ -73,11 +73,14 @@ class OwnTurns {
     std::vector<bool> in_grid(users.size(), false);
     for (const auto& placement : alloc.placements)
       if (alloc.WaitsInGrid(placement)) in_grid[users_[placement.campaign]] = true;
+    for (std::size_t i = 0; i < alloc.campaigns.size(); ++i)
+      if (const CampaignAllocation& c = alloc.campaigns[i]; in_grid[users_[i]])
+        firsts_[i] = {-c.weight, OwnWorkOf(alloc, c).left_s, static_cast<int>(i)};
     for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
       const PlacementAllocation& placement = alloc.placements[l];
       if (!in_grid[users_[placement.campaign]]) continue;
       if (!alloc.campaigns[placement.campaign].in_play || alloc.RulesAllow(l) <= 0) continue;
-      const Place first = FirstOf(placement), oldest = OldestOf(placement);
+      const Place first = firsts_[placement.campaign], oldest = OldestOf(placement);
       const auto [it, fresh] = turns_.try_emplace(KeyOf(placement), Turns{first, oldest});
       if (fresh) continue;
       it->second.first = std::min(it->second.first, first);
@@ -87,22 +90,36 @@ class OwnTurns {
   bool Has(const UserDue& due, const PlacementAllocation& placement) const {
     const auto it = turns_.find(KeyOf(placement));
     if (it == turns_.end()) return false;
-    return it->second.first == FirstOf(placement) ||
+    return it->second.first == firsts_[placement.campaign] ||
            (it->second.oldest == OldestOf(placement) && HadLittle(due, placement));
   }
-  /// Its user has had more than his due: until the others have had theirs, his narrower jobs there
-  /// do not go, for they would use all that he is due then.
-  void MakeRoomFor(const PlacementAllocation& placement) { wide_[KeyOf(placement)] = &placement; }
+  /// Its user has had more than his due: until the others have had theirs, his narrower jobs do not
+  /// go, neither there nor, of campaigns that come after it, elsewhere. They would use all that he
+  /// is due then.
+  void MakeRoomFor(const PlacementAllocation& placement) { wide_.push_back(&placement); }
   /// `rests`: by cluster, the slots from which on a job is not waited for.
   void Limit(const std::vector<int>& rests, AllocationState& alloc) const {
-    if (wide_.empty()) return;
+    std::map<std::pair<int, int>, const PlacementAllocation*> here;    // by user and cluster
+    std::map<int, std::map<int, const PlacementAllocation*>> of_user;  // by campaign
+    for (const PlacementAllocation* wide : wide_) {
+      if (wide->slots >= rests[wide->cluster]) continue;
+      here[KeyOf(*wide)] = wide;
+      of_user[users_[wide->campaign]][wide->campaign] = wide;
+    }
+    if (here.empty()) return;
     for (auto& placement : alloc.placements) {
+      const auto user = of_user.find(users_[placement.campaign]);
+      if (user == of_user.end()) continue;
       const Campaign& campaign = *alloc.campaigns[placement.campaign].row;
-      const auto it = wide_.find(KeyOf(placement));
-      if (it == wide_.end() || placement.slots >= it->second->slots || campaign.test) continue;
-      if (campaign.cls == "urgent" || it->second->slots >= rests[placement.cluster]) continue;
-      placement.left = 0, placement.limit = Code::kOwnFirst;
-      alloc.campaigns[placement.campaign].own_wide = it->second->campaign;
+      if (campaign.test || campaign.cls == "urgent") continue;
+      const auto limit = [&](const PlacementAllocation& wide) {
+        if (placement.slots >= wide.slots) return;
+        placement.left = 0, placement.limit = Code::kOwnFirst;
+        alloc.campaigns[placement.campaign].own_wide = wide.campaign;
+      };
+      if (const auto it = here.find(KeyOf(placement)); it != here.end()) limit(*it->second);
+      for (const auto& [i, wide] : user->second)
+        if (firsts_[i] < firsts_[placement.campaign]) limit(*wide);
     }
   }
 
@@ -111,10 +128,6 @@ class OwnTurns {
   struct Turns {
     Place first, oldest;
   };
-  Place FirstOf(const PlacementAllocation& placement) const {
-    const CampaignAllocation& campaign = alloc_.campaigns[placement.campaign];
-    return {-campaign.weight, OwnWorkOf(alloc_, campaign).left_s, placement.campaign};
-  }
   Place OldestOf(const PlacementAllocation& placement) const {
     return {-alloc_.campaigns[placement.campaign].weight, 0, placement.campaign};
   }
@@ -133,9 +146,10 @@ class OwnTurns {
   }
 
   const AllocationState& alloc_;
-  std::vector<int> users_;
-  std::map<std::pair<int, int>, Turns> turns_;
-  std::map<std::pair<int, int>, const PlacementAllocation*> wide_{};
+  std::vector<int> users_{};   // by campaign, as firsts_
+  std::vector<Place> firsts_;  // of users who have jobs in the grid
+  std::map<std::pair<int, int>, Turns> turns_{};
+  std::vector<const PlacementAllocation*> wide_{};
 };
 
 // What its wait is of its length: who waits a minute for a second goes before who waits an hour for

@@ -64,30 +64,39 @@ json Narrow(const std::string& name, const std::string& user, int tasks, double 
   return narrow;
 }
 
-Outcome OnOneCluster(const json& campaigns) {
-  const json cluster = {{"slots", 16}, {"submit", 1}, {"see", 1}};
+Outcome OnClusters(int n, const json& campaigns) {
+  json clusters = json::array();
+  for (int i = 0; i < n; ++i)
+    clusters.push_back(
+        {{"name", "c" + std::to_string(i)}, {"slots", 16}, {"submit", 1}, {"see", 1}});
   return Outcome(json({{"policy", {{"preset", "site-default"}}},
-                       {"clusters", {cluster}},
+                       {"clusters", clusters},
                        {"campaigns", campaigns}})
                      .dump());
 }
 
 // It waited until the last of them had gone, with another user as without.
 TEST(ResponseTest, AWideCampaignDoesNotWaitForALargeNarrowOneOfItsUser) {
-  const auto alone = OnOneCluster({Narrow("narrow", "alice", 5000), Wide(3, 2, 60)});
+  const auto alone = OnClusters(1, {Narrow("narrow", "alice", 5000), Wide(3, 2, 60)});
   EXPECT_LT(Over(alone, "wide") - 60, Over(alone, "narrow") / 20);
-  const auto shared =
-      OnOneCluster({Narrow("narrow", "alice", 5000), Narrow("other", "bob", 5000), Wide(3, 2, 60)});
+  const auto shared = OnClusters(
+      1, {Narrow("narrow", "alice", 5000), Narrow("other", "bob", 5000), Wide(3, 2, 60)});
   EXPECT_LT(Over(shared, "wide") - 60, Over(shared, "narrow") / 20);
   EXPECT_LT(shared.report.share_error, 0.02) << "the queue's time is not dealt out by wide jobs";
   EXPECT_TRUE(shared.Had("narrow", "OWN_FIRST"));
+  json wide = Wide(3, 2, 60);
+  wide["clusters"] = {"c0"};
+  const auto there = OnClusters(
+      2, {Narrow("narrow", "alice", 5000), Narrow("other", "bob", 5000), std::move(wide)});
+  EXPECT_LT(Over(there, "wide") - 60, Over(there, "narrow") / 20)
+      << "nor for what takes its user's slots elsewhere";
 }
 
 TEST(ResponseTest, SmallNarrowCampaignsDoNotWaitForALargeWideOneOfTheirUser) {
   json campaigns = {Wide(1000, 60, 0)};
   for (int i = 0; i < 100; ++i)
     campaigns.push_back(Narrow("small" + std::to_string(i), "alice", 100, 20 + i * 30.0));
-  const auto run = OnOneCluster(campaigns);
+  const auto run = OnClusters(1, campaigns);
   double mean = 0;
   for (int i = 0; i < 100; ++i)
     mean += (Over(run, "small" + std::to_string(i)) - (20 + i * 30.0)) / 100;
@@ -98,7 +107,7 @@ TEST(ResponseTest, AWideCampaignDoesNotStarve) {
   json campaigns = {Wide(10, 60, 100)};
   for (int i = 0; i < 200; ++i)  // 20 slots' work on 16
     campaigns.push_back(Narrow("small" + std::to_string(i), "alice", 100, i * 20.0));
-  const auto run = OnOneCluster(campaigns);
+  const auto run = OnClusters(1, campaigns);
   EXPECT_LT(Over(run, "wide") - 100, 12 * 10 * 60 * 8 / 16) << "it has a tenth of the slots";
 }
 
