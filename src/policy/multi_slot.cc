@@ -65,22 +65,26 @@ bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllo
 // order, and the oldest, for a tenth of what he is due.
 class OwnTurns {
  public:
-  explicit OwnTurns(const AllocationState& alloc) : alloc_(alloc), firsts_(alloc.campaigns.size()) {
+  explicit OwnTurns(AllocationState& alloc) : alloc_(alloc), firsts_(alloc.campaigns.size()) {
     std::unordered_map<std::string, int> users;
-    for (const auto& c : alloc.campaigns)
-      users_.push_back(
-          users.try_emplace(UserKey(c.project, c.row->user), users.size()).first->second);
+    std::vector<std::vector<int>> campaigns;
+    for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+      const CampaignAllocation& c = alloc.campaigns[i];
+      const auto [it, fresh] = users.try_emplace(UserKey(c.project, c.row->user), users.size());
+      if (fresh) campaigns.emplace_back();
+      campaigns[it->second].push_back(static_cast<int>(i));
+      users_.push_back(it->second);
+    }
     std::vector<bool> in_grid(users.size(), false);
     for (const auto& placement : alloc.placements)
       if (alloc.WaitsInGrid(placement)) in_grid[users_[placement.campaign]] = true;
-    for (std::size_t i = 0; i < alloc.campaigns.size(); ++i)
-      if (const CampaignAllocation& c = alloc.campaigns[i]; in_grid[users_[i]])
-        firsts_[i] = {-c.weight, OwnWorkOf(alloc, c).left_s, static_cast<int>(i)};
+    for (std::size_t u = 0; u < campaigns.size(); ++u)
+      if (in_grid[u]) Order(OwnPlaces(alloc, campaigns[u]));
     for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
       const PlacementAllocation& placement = alloc.placements[l];
       if (!in_grid[users_[placement.campaign]]) continue;
       if (!alloc.campaigns[placement.campaign].in_play || alloc.RulesAllow(l) <= 0) continue;
-      const Place first = firsts_[placement.campaign], oldest = OldestOf(placement);
+      const OwnPlace first = firsts_[placement.campaign], oldest = OldestOf(placement);
       const auto [it, fresh] = turns_.try_emplace(KeyOf(placement), Turns{first, oldest});
       if (fresh) continue;
       it->second.first = std::min(it->second.first, first);
@@ -124,11 +128,21 @@ class OwnTurns {
   }
 
  private:
-  using Place = std::tuple<double, double, int>;  // -weight, work, campaign
   struct Turns {
-    Place first, oldest;
+    OwnPlace first, oldest;
   };
-  Place OldestOf(const PlacementAllocation& placement) const {
+  // Of `theirs`, all of a user's, one whose jobs are not known goes first, to learn how long they
+  // take; one at a time.
+  void Order(const std::vector<OwnPlace>& theirs) {
+    const auto unknown = [&](int i) { return !OwnWorkOf(alloc_, alloc_.campaigns[i]).known; };
+    const bool learns = std::any_of(theirs.begin(), theirs.end(), [&](const OwnPlace& place) {
+      const int i = std::get<2>(place);
+      return alloc_.campaigns[i].held_jobs > 0 && unknown(i);
+    });
+    for (const auto& [weight, work, i] : theirs)
+      firsts_[i] = {weight, !learns && unknown(i) ? 0 : work, i};
+  }
+  OwnPlace OldestOf(const PlacementAllocation& placement) const {
     return {-alloc_.campaigns[placement.campaign].weight, 0, placement.campaign};
   }
   // Less than a tenth of what its user was due since it was submitted; see GiveOldest().
@@ -146,8 +160,8 @@ class OwnTurns {
   }
 
   const AllocationState& alloc_;
-  std::vector<int> users_{};   // by campaign, as firsts_
-  std::vector<Place> firsts_;  // of users who have jobs in the grid
+  std::vector<int> users_{};      // by campaign, as firsts_
+  std::vector<OwnPlace> firsts_;  // of users who have jobs in the grid
   std::map<std::pair<int, int>, Turns> turns_{};
   std::vector<const PlacementAllocation*> wide_{};
 };

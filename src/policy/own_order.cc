@@ -1,7 +1,6 @@
 #include "policy/own_order.h"
 
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/text.h"
@@ -27,21 +26,21 @@ double OwnNeed(const AllocationState& alloc, const CampaignAllocation& c) {
 // Once a decision for all who have a deadline: each alone would go through all campaigns.
 void CountOwnSlots(AllocationState& alloc, const std::vector<int>& campaigns) {
   if (alloc.config.deadline_weight <= 0) return;
+  const auto lacks = [](const CampaignAllocation& c) {
+    return c.row->deadline > 0 && c.own_slots < 0;
+  };
+  if (std::none_of(campaigns.begin(), campaigns.end(),
+                   [&](int i) { return lacks(alloc.campaigns[i]); }))
+    return;
   std::unordered_map<std::string, double> slots;
-  for (const int i : campaigns) {
-    const CampaignAllocation& c = alloc.campaigns[i];
-    if (c.row->deadline > 0 && c.own_slots < 0) slots.try_emplace(UserKey(c.project, c.row->user));
-  }
-  if (slots.empty()) return;
+  for (const auto& c : alloc.campaigns)
+    if (lacks(c)) slots.try_emplace(UserKey(c.project, c.row->user));
   for (const auto& c : alloc.campaigns)
     if (c.held_slots > 0)
       if (const auto it = slots.find(UserKey(c.project, c.row->user)); it != slots.end())
         it->second += c.used_slots();
-  for (const int i : campaigns) {
-    CampaignAllocation& c = alloc.campaigns[i];
-    if (c.row->deadline > 0 && c.own_slots < 0)
-      c.own_slots = slots.at(UserKey(c.project, c.row->user));
-  }
+  for (auto& c : alloc.campaigns)
+    if (lacks(c)) c.own_slots = slots.at(UserKey(c.project, c.row->user));
 }
 
 // FAIR-22: 0 while a deadline leaves twice as long as the work needs, 1 when it leaves no slack,
@@ -74,11 +73,11 @@ std::string WorkText(const OwnWork& work) {
 }
 
 // Else each new campaign would go before those that are nearly done.
-void GuessLengths(AllocationState& alloc, const Unit& unit) {
+void GuessLengths(AllocationState& alloc, const std::vector<int>& campaigns) {
   double sum = 0, n = 0;
-  for (const int i : unit.campaigns)
+  for (const int i : campaigns)
     if (const double mean = KnownMean(*alloc.campaigns[i].row); mean > 0) sum += mean, ++n;
-  for (const int i : unit.campaigns)
+  for (const int i : campaigns)
     if (CampaignAllocation& c = alloc.campaigns[i]; c.row->need_s <= 0 && n > 0)
       c.own_mean_s = sum / n;
 }
@@ -102,9 +101,26 @@ OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campai
   return work;
 }
 
+std::vector<OwnPlace> OwnPlaces(AllocationState& alloc, const std::vector<int>& campaigns) {
+  std::vector<OwnPlace> places;
+  places.reserve(campaigns.size());
+  if (alloc.config.parallel_campaigns > 0) {  // TECH-17
+    for (const int i : campaigns) places.emplace_back(-alloc.campaigns[i].row->priority, 0, i);
+  } else {
+    CountOwnSlots(alloc, campaigns);
+    GuessLengths(alloc, campaigns);
+    for (const int i : campaigns) {
+      CampaignAllocation& c = alloc.campaigns[i];
+      c.own_weight = OwnWeight(alloc, c);
+      places.emplace_back(-c.own_weight, OwnWorkOf(alloc, c).left_s, i);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
 std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns) {
   if (alloc.config.parallel_campaigns > 0) return MakeUnits(alloc, campaigns);
-  CountOwnSlots(alloc, campaigns);
   std::vector<Unit> units;
   std::unordered_map<std::string, std::size_t> of_user;
   for (const int i : campaigns) {
@@ -113,17 +129,9 @@ std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& camp
     if (fresh) units.emplace_back();
     units[it->second].campaigns.push_back(i);
   }
-  std::vector<std::tuple<double, double, int>> order;  // -weight, work, campaign
   for (auto& unit : units) {
     if (unit.campaigns.size() < 2) continue;
-    GuessLengths(alloc, unit);
-    order.clear();
-    for (const int i : unit.campaigns) {
-      CampaignAllocation& c = alloc.campaigns[i];
-      c.own_weight = OwnWeight(alloc, c);
-      order.emplace_back(-c.own_weight, OwnWorkOf(alloc, c).left_s, i);
-    }
-    std::sort(order.begin(), order.end());
+    const auto order = OwnPlaces(alloc, unit.campaigns);
     for (std::size_t n = 0; n < order.size(); ++n) {
       unit.campaigns[n] = std::get<2>(order[n]);
       if (n > 0) alloc.campaigns[unit.campaigns[n]].own_before = unit.campaigns[n - 1];
@@ -161,6 +169,8 @@ std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& 
   if (equal && a.left_s < b.left_s)
     return "it has " + WorkText(a) + ", this one " + WorkText(b) +
            (a.known && b.known ? "" : ", if jobs take as long as his others");
+  if (equal && !a.known && a.left_s > b.left_s)
+    return "none of its jobs has succeeded yet, the first one goes ahead";
   if (equal && earlier && a.left_s > b.left_s)
     return "it is the older one: a part of its user's slots is for his oldest campaign";
   return equal && earlier ? "it was submitted earlier" : "it takes what this one cannot use";

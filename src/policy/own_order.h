@@ -2,6 +2,7 @@
 // campaign after the other ends each sooner than serving all at once. Internal to src/policy.
 #pragma once
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "policy/allocation_state.h"
@@ -15,10 +16,16 @@ struct OwnWork {
 };
 OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign);
 
-/// A unit for each user in each project, his campaigns in their order: the highest weight, to which
-/// a deadline adds as its slack shrinks, then the least work left, then the earliest. Sets
-/// CampaignAllocation::own_before, own_weight and own_mean_s. With `parallel_campaigns` as
-/// MakeUnits().
+/// The place of a campaign among its user's, the least is the first: the highest weight, to which a
+/// deadline adds as its slack shrinks, then the least work left, then the earliest.
+using OwnPlace = std::tuple<double, double, int>;  // -weight, work, campaign
+
+/// Of campaigns of one user in one project, in their order. Sets CampaignAllocation::own_weight and
+/// own_mean_s. With `parallel_campaigns` the order of MakeUnits().
+std::vector<OwnPlace> OwnPlaces(AllocationState& alloc, const std::vector<int>& campaigns);
+
+/// A unit for each user in each project, his campaigns in the order of OwnPlaces(). Sets
+/// CampaignAllocation::own_before too. With `parallel_campaigns` as MakeUnits().
 std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns);
 
 /// The earliest of a unit's campaigns of the highest weight that want jobs; -1: it goes first

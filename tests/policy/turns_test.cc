@@ -469,6 +469,35 @@ TEST(Wide, WhatTakesMuchOfAClusterWaitsInTheGridWhileNarrowerOnesWantIt) {
       << "who has had more than his due waits until the others have had theirs";
 }
 
+// A campaign of unknown length was taken for the shortest, and deadlines were not looked at.
+TEST(Wide, SlotsAreKeptForACampaignInItsTurnAmongItsUsersOwn) {
+  const auto kept = [](auto change) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    auto& c = s.AddCluster(32);
+    c.free = 6, c.running = c.running_slots = 26;
+    c.releases = {{s.now + 600, 2}};
+    s.AddCampaign(100, "alice").need_s = 7200;
+    s.AddCampaign(50, "alice", {}, 8).need_s = 3600;
+    change(s);
+    s.Run();
+    return s.Given(1) == 0;
+  };
+  EXPECT_FALSE(kept([](auto&) {})) << "the narrow one has less work left";
+  EXPECT_TRUE(kept([](auto& s) { s.campaign(2).waiting = 20; }));
+  EXPECT_TRUE(kept([](auto& s) { s.campaign(2).deadline = s.now + 60; })) << "FAIR-22";
+  EXPECT_FALSE(kept([](auto& s) {
+    s.campaign(2).waiting = 20, s.campaign(1).deadline = s.now + 60;
+  })) << "FAIR-22";
+  EXPECT_TRUE(kept([](auto& s) { s.campaign(2).need_s = 0; })) << "its first job";
+  EXPECT_FALSE(kept([](auto& s) {
+    s.campaign(2).need_s = 0;
+    s.placement(2, 1).in_flight = s.placement(2, 1).running = 1;
+  })) << "takes as long as the others until it has succeeded";
+  EXPECT_TRUE(kept([](auto& s) {
+    s.snapshot.config.parallel_campaigns = 1, s.campaign(2).priority = 5;
+  })) << "TECH-17";
+}
+
 // Its length was taken for that of the jobs that its user has in the queue.
 TEST(Wide, WhatWaitsInTheGridHasNoPartOfTheQueue) {
   PolicyFixture s(PolicyKind::kFairshare);
