@@ -2,6 +2,8 @@
 #include <atomic>
 #include <future>
 
+#include "api/http/change_notifier.h"
+#include "api/http/live.h"
 #include "api/http/router.h"
 #include "core/limit_uses.h"
 #include "tests/api/api_fixture.h"
@@ -125,6 +127,27 @@ TEST_F(LiveTest, SixtyWhoWaitForOneAnswerWorkItOutOnceASecond) {
   value = 2;
   for (auto& poll : polls) EXPECT_EQ(poll.get().body["value"], 2);
   EXPECT_LE(asked - at_change, 20) << "who is woken by a change gets what another has worked out";
+}
+
+// Readers who never waited had copies of whole pages made, 64 of which were freed at once while all
+// others waited: the slowest reads of a crowd.
+TEST_F(LiveTest, WhatNobodyWaitsForIsNoNews) {
+  std::atomic<int> told = 0;
+  const std::string path = "/campaigns/" + std::to_string(Submit());
+  const auto tag = TagOf(Ask("alice", "GET", path));
+  context_->notifier->OnNews([&] { ++told; });
+  Sql("UPDATE campaigns SET name = 'renamed'");
+  EXPECT_NE(TagOf(Ask("alice", "GET", path)), tag);
+  EXPECT_EQ(told, 0);
+  context_->notifier->OnNews({});
+}
+
+TEST(RecentAnswersTest, TheOldestMakesRoom) {
+  api::RecentAnswers recent;
+  const auto found = [&](int i) { return recent.Find(std::to_string(i)) != nullptr; };
+  for (int i = 0; i < 100; ++i) recent.Keep(std::to_string(i), api::Reply::Json({{"value", i}}));
+  EXPECT_FALSE(found(0));
+  for (int i = 50; i < 100; ++i) EXPECT_TRUE(found(i)) << i;
 }
 
 TEST_F(LiveTest, AnAnswerIsItsCallersAlone) {

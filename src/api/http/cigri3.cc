@@ -165,6 +165,7 @@ void ShapeForCigri3(const Request& request, Reply& reply) {
     return;
   if (EndsWith(request.path, "/events") && IsEmptyPage(reply.json)) {
     reply.status = 404;
+    reply.json_text.clear();
     reply.json =
         ApiError(404, "Not found", "GET " + ValidUtf8(request.path) + " not found on this server")
             .Body();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -29,7 +30,7 @@ constexpr std::size_t kMostRecent = 64;  // whole ones
 class LastAnswers {
  public:
   /// Somebody began to work it out at `began`, after notice number `notices`, and found `tag`.
-  /// Whether others wait for it.
+  /// Whether it is news for others, who wait for it.
   bool Set(const std::string& key, std::uint64_t notices, Clock::time_point began,
            const std::string& tag) {
     const auto now = Clock::now();
@@ -41,9 +42,19 @@ class LastAnswers {
     const auto [at, is_new] = last_.try_emplace(key);
     if (is_new) key_bytes_ += key.size();
     Last& last = at->second;
-    const bool changed = !is_new && last.tag != tag;  // nobody waits for a new one
-    last = {tag, notices, now + std::max<Clock::duration>(kRest, kRestPerCost * (now - began)), {}};
-    return changed;
+    const bool news = now < last.awaited_until && last.tag != tag;
+    last = {tag,
+            notices,
+            now + std::max<Clock::duration>(kRest, kRestPerCost * (now - began)),
+            {},
+            last.awaited_until};
+    return news;
+  }
+  /// Somebody waits for another one than he has.
+  void Await(const std::string& key, Clock::time_point until) {
+    std::lock_guard lock(mutex_);
+    if (const auto it = last_.find(key); it != last_.end())
+      it->second.awaited_until = std::max(it->second.awaited_until, until);
   }
   /// Whether `tag` counts as the present answer; false also for the one who is to find out.
   bool Holds(const std::string& key, std::uint64_t notices, const std::string& tag) {
@@ -63,6 +74,7 @@ class LastAnswers {
     std::uint64_t notices = 0;    // that it is newer than
     Clock::time_point next{};     // before, nobody asks again
     Clock::time_point asked{};    // since when somebody looks
+    Clock::time_point awaited_until{};
   };
   std::mutex mutex_;
   std::map<std::string, Last> last_;
@@ -79,8 +91,7 @@ std::string KeyOf(const Request& request) {
 }
 
 // Weak: the same answer may be sent compressed or indented.
-std::string TagOf(const json& answer) {
-  const auto text = answer.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string TagOf(const std::string& text) {
   return fmt::format("W/\"{:x}\"", std::hash<std::string>{}(text));
 }
 
@@ -90,10 +101,10 @@ Reply NotModified() {
   return reply;
 }
 
-Reply Tagged(json answer, const std::string& tag) {
-  Reply reply = Reply::Json(std::move(answer));
-  reply.headers["ETag"] = tag;
-  return reply;
+// Its JSON is written here, for the tag and for who sends it.
+std::string Tag(Reply& reply) {
+  reply.json_text = OneLine(reply.json);
+  return reply.headers["ETag"] = TagOf(reply.json_text);
 }
 
 struct Known {
@@ -106,28 +117,26 @@ Reply Answer(const Handler& handler, const std::shared_ptr<Known>& known, Contex
   const std::string key = KeyOf(request), seen = request.Header("if-none-match");
   if (request.waited.count() > 0)
     if (const auto recent = known->recent.Find(key))
-      if (const auto tag = TagOf(*recent); tag != seen) return Tagged(*recent, tag);
+      if (recent->headers.at("ETag") != seen) return *recent;
   const milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
   auto& notifier = *context.notifier;
   const auto notices = notifier.notices();
   const auto began = Clock::now();
   Reply reply = handler(context, request);
   if (reply.status != 200 || reply.json.is_null()) return reply;
-  const std::string tag = TagOf(reply.json);
+  const std::string tag = Tag(reply);
   if (known->last.Set(key, notices, began, tag)) {
-    known->recent.Keep(key, reply.json);
+    known->recent.Keep(key, reply);
     notifier.Tell();
   }
-  if (tag != seen) {
-    reply.headers["ETag"] = tag;
-    return reply;
-  }
+  if (tag != seen) return reply;
   const auto left = wait - request.waited;
   // Nobody waits unnamed: their connections would cost them nothing.
   if (left.count() <= 0 || notifier.stopped() || !request.caller.identified())
     reply = NotModified();
   else {
     notifier.KeepListening();
+    known->last.Await(key, Clock::now() + left);
     reply = Reply::Later(left, [known, &notifier, key, tag] {
       return known->last.Holds(key, notifier.notices(), tag);
     });
@@ -138,17 +147,26 @@ Reply Answer(const Handler& handler, const std::shared_ptr<Known>& known, Contex
 
 }  // namespace
 
-void RecentAnswers::Keep(const std::string& key, const json& answer) {
+void RecentAnswers::Keep(const std::string& key, const Reply& reply) {
+  // What is replaced is freed after the lock: a large one takes its time.
+  Recent one{std::make_shared<const Reply>(reply), Clock::now() + kRest};
+  std::shared_ptr<const Reply> oldest;
   const std::lock_guard lock(mutex_);
-  if (recent_.size() >= kMostRecent) recent_.clear();
-  recent_[key] = {std::make_shared<const json>(answer), Clock::now() + kRest};
+  if (recent_.size() >= kMostRecent && recent_.count(key) == 0) {
+    const auto it = std::min_element(
+        recent_.begin(), recent_.end(),
+        [](const auto& a, const auto& b) { return a.second.until < b.second.until; });
+    oldest = std::move(it->second.reply);
+    recent_.erase(it);
+  }
+  std::swap(recent_[key], one);
 }
 
-std::shared_ptr<const json> RecentAnswers::Find(const std::string& key) {
+std::shared_ptr<const Reply> RecentAnswers::Find(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto it = recent_.find(key);
   if (it == recent_.end() || it->second.until < Clock::now()) return nullptr;
-  return it->second.answer;
+  return it->second.reply;
 }
 
 Handler Live(Handler handler) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "api/http/router.h"
 
@@ -12,17 +12,18 @@ namespace cigri::api {
 
 constexpr std::int64_t kLongestWait = 60'000;  ///< ms, of ?wait
 
-/// Answers of the last second. Of a crowd that is woken by a change one works the answer out, and
-/// the others get the same: they wait for news, and ask for newer ones next. Thread-safe.
+/// Answers of the last second, of those that somebody waited for. Of a crowd that is woken by a
+/// change one works the answer out, and the others get the same: they wait for news, and ask for
+/// newer ones next. Thread-safe.
 class RecentAnswers {
  public:
   /// Two requests with the same `key` have the same answer.
-  void Keep(const std::string& key, const nlohmann::json& answer);
-  std::shared_ptr<const nlohmann::json> Find(const std::string& key);  ///< null: there is none
+  void Keep(const std::string& key, const Reply& reply);
+  std::shared_ptr<const Reply> Find(const std::string& key);  ///< null: there is none
 
  private:
   struct Recent {
-    std::shared_ptr<const nlohmann::json> answer;
+    std::shared_ptr<const Reply> reply;
     std::chrono::steady_clock::time_point until;
   };
   std::mutex mutex_;

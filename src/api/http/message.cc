@@ -115,6 +115,10 @@ nlohmann::json Request::Json(std::size_t most) const {
   }
 }
 
+std::string OneLine(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 Reply Reply::Json(nlohmann::json body, int status) {
   Reply reply;
   reply.status = status;

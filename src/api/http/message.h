@@ -106,6 +106,7 @@ using Write = std::function<bool(std::string_view)>;
 struct Reply {
   int status = 200;
   nlohmann::json json;
+  std::string json_text;  ///< the same as OneLine() writes it, where somebody had to; "" = not yet
   std::string text;
   std::string content_type;                  ///< "" = application/json
   std::function<void(const Write&)> stream;  ///< runs after the handler has returned: it owns
@@ -123,6 +124,9 @@ struct Reply {
   /// Request::waited, so that this ends; `nothing_new` must not wait.
   static Reply Later(std::chrono::milliseconds at_most, std::function<bool()> nothing_new);
 };
+
+/// JSON in one line. What a job printed or a user wrote may be no UTF-8: replaced, never a 500.
+std::string OneLine(const nlohmann::json& json);
 
 /// {"rel": rel, "href": link} (with "title" when given), as CiGri's `links` hold them.
 nlohmann::json LinkJson(const Request& request, const std::string& rel, const std::string& to,

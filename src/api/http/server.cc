@@ -50,11 +50,12 @@ void Send(const httplib::Request& request, httplib::Response& response, Reply re
     response.set_content(reply.text, reply.content_type);
   } else if (reply.status != 204 && reply.status != 304) {
     const bool pretty = request.has_param("pretty") && request.get_param_value("pretty") != "false";
-    // What a job printed or a user wrote may be no UTF-8: replaced, never a 500.
-    response.set_content(
-        reply.json.dump(pretty ? 2 : -1, ' ', false, nlohmann::json::error_handler_t::replace) +
-            "\n",
-        "application/json");
+    std::string text = std::move(reply.json_text);
+    if (pretty)
+      text = reply.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    else if (text.empty())
+      text = OneLine(reply.json);
+    response.set_content(text + "\n", "application/json");
   }
 }
 

@@ -199,15 +199,17 @@ Reply ShowProgress(Context& context, const Request& request,
   const std::string key = request.path + "\n" + seen + "\n" + request.link_prefix + "\n" +
                           request.caller.user + (request.caller.is_operator ? "*" : "");
   if (request.waited.count() > 0)
-    if (const auto found = recent->Find(key)) return Reply::Json(*found);
+    if (const auto found = recent->Find(key)) return *found;
   const auto left = wait - request.waited;
   const bool waits = left.count() > 0 && !notifier.stopped();
   if (!waits || seen.empty() || !last->IsFresh(request.Id(), notices, seen)) {
     Progress progress = LoadProgress(context, request, SeenOf(seen));
     const bool over = progress.body["over"] == true;  // nobody waits for news of it
-    if (over || progress.changed) recent->Keep(key, progress.body);
-    if (last->Set(request.Id(), notices, over ? "" : progress.body["token"])) notifier.Tell();
-    if (!waits || over || progress.changed) return Reply::Json(std::move(progress.body));
+    const std::string token = over ? "" : progress.body["token"];
+    Reply reply = Reply::Json(std::move(progress.body));
+    if (!seen.empty() && (over || progress.changed)) recent->Keep(key, reply);
+    if (last->Set(request.Id(), notices, token)) notifier.Tell();
+    if (!waits || over || progress.changed) return reply;
   }
   notifier.KeepListening();
   return Reply::Later(left, [last, &notifier, id = request.Id(), seen] {
