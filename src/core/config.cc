@@ -14,7 +14,7 @@
 namespace cigri {
 namespace {
 
-// Every key that some part of the system reads: a slip in a key is reported, not swallowed.
+// A slip in a key is reported, not swallowed.
 // clang-format off
 const std::vector<std::string> kKnownKeys = {
     "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
@@ -82,6 +82,8 @@ std::string ConnPart(const std::string& key, const std::string& value) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& KnownKeys() { return kKnownKeys; }
 
 const std::vector<KeyWithoutEffect>& KeysWithoutEffect() { return kWithoutEffect; }
 

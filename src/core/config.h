@@ -44,6 +44,9 @@ class Config {
   std::map<std::string, Value> values_;
 };
 
+/// Every key that some program reads. The manual has each.
+const std::vector<std::string>& KnownKeys();
+
 /// A key of CiGri 3 that nothing here reads, and what has its effect here (the manual has the same
 /// words: docs/next-to-cigri3.md). Besides these: NOTIFICATIONS_XMPP_*.
 struct KeyWithoutEffect {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "api/http/message.h"
 
@@ -18,6 +21,16 @@ std::string Refusal(const json& body) {
   } catch (const ApiError& e) {
     return std::string(e.what()) + " | " + e.hint;
   }
+}
+
+// Most of them stood nowhere.
+TEST(ClusterSettingsTest, TheManualExplainsEachSetting) {
+  std::ifstream file(std::string(CIGRI_SOURCE_DIR) + "/docs/clusters.md");
+  const std::string manual((std::istreambuf_iterator<char>(file)), {});
+  const auto begin = manual.find("## Settings of a cluster"), end = manual.find("\n## ", begin);
+  ASSERT_NE(begin, manual.npos);
+  for (const auto& setting : ClusterSettings())
+    EXPECT_NE(manual.substr(begin, end - begin).find("`" + setting + "`"), manual.npos) << setting;
 }
 
 // F16: PostgreSQL's words about a constraint; hours that closed a cluster for ever.

@@ -59,7 +59,7 @@ constexpr Examples kExamples[] = {
      "  gridadmin cluster add alpha --url https://alpha.example/oarapi --kind oar2\n"
      "  gridadmin cluster check alpha --submit     run a test job too\n"
      "  gridadmin cluster limited alpha 10         at most 10 jobs at once\n"
-     "  gridadmin cluster set alpha power=120 queue_s=\n"},
+     "  gridadmin cluster set alpha max_running= hours='Mon-Fri 20-8,Sat,Sun'\n"},
     {"gridadmin rule",
      "  gridadmin rule new no-night --file no-night.lua --mode warn\n"
      "  gridadmin rule test no-night --jdl my.jdl --user alice\n"

@@ -177,7 +177,10 @@ void AddClusterCommands(CommandLine& line, Session& session) {
   add("show", "all settings of a cluster", ShowCluster);
   AddAddOptions(add("add", "add a cluster; it is tested first", Add), *options);
   add("set", "change settings: key=value, option.KEY=value, key= to empty it", Set)
-      .Add({{"SETTING", &options->settings, "", {.required = true}}});
+      .Add({{"SETTING",
+             &options->settings,
+             "key=value; docs/clusters.md explains each",
+             {.required = true}}});
   add("enable", "use the cluster", [](const Session& s, const ClusterOptions& o) {
     return Patch(s, o.name, {{"enabled", true}}, "enabled");
   });

@@ -68,6 +68,20 @@ void CheckHours(const std::string& hours) {
 
 }  // namespace
 
+const std::vector<std::string>& ClusterSettings() {
+  static const std::vector<std::string> settings = {
+      "api_url",       "api_group",    "api_auth_type",
+      "api_username",  "api_password", "api_auth_header",
+      "token_command", "ssh_host",     "resource_unit",
+      "power",         "properties",   "default_resources",
+      "enabled",       "mode",         "mode_limit",
+      "job_ratio",     "queue_s",      "max_waiting",
+      "pending_kept",  "max_running",  "max_calls_per_min",
+      "hours",         "min_cycle_s",  "waiting_timeout_s",
+      "stress_limit",  "options"};
+  return settings;
+}
+
 void CheckClusterSettings(const json& body) {
   for (const auto& key : kNeverEmpty)
     if (body.contains(key) && body[key].is_null())

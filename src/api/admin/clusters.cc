@@ -16,17 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-// What PATCH and POST take; ChangeCluster in sql/queries/clusters.sql sets no others.
-const std::vector<std::string> kSettable = {"api_url",       "api_group",    "api_auth_type",
-                                            "api_username",  "api_password", "api_auth_header",
-                                            "token_command", "ssh_host",     "resource_unit",
-                                            "power",         "properties",   "default_resources",
-                                            "enabled",       "mode",         "mode_limit",
-                                            "job_ratio",     "queue_s",      "max_waiting",
-                                            "pending_kept",  "max_running",  "max_calls_per_min",
-                                            "hours",         "min_cycle_s",  "waiting_timeout_s",
-                                            "stress_limit",  "options"};
-
 std::string NameOfCluster(const std::string& name) { return "cluster \"" + name + "\""; }
 
 // A password comes in plain over a socket or TLS and is never stored or shown so.
@@ -225,7 +214,7 @@ void RequireGoodTransfers(const json& options) {
 }
 
 Reply RegisterCluster(Context& context, const Request& request) {
-  auto keys = kSettable;
+  auto keys = ClusterSettings();
   keys.insert(keys.end(), {"name", "kind"});
   json body = ObjectBody(request, keys);
   const std::string name = TextOf(body, "name");
@@ -248,7 +237,7 @@ Reply RegisterCluster(Context& context, const Request& request) {
 }
 
 Reply ChangeCluster(Context& context, const Request& request) {
-  json body = ObjectBody(request, kSettable);
+  json body = ObjectBody(request, ClusterSettings());
   CheckClusterSettings(body);
   // First what is said now: of what is there already, an older version may have taken it.
   RequireGoodOptions(body.value("options", json::object()));
