@@ -157,6 +157,13 @@ double AllocationState::BypassSlots(const PlacementAllocation& passing) const {
   return slots;
 }
 
+// Jobs of the placement that take none of the slots that are kept. Each needs all of its own: one
+// that a job ratio lets go for fewer waits in the queue, for the next that come free.
+double AllocationState::HarmlessJobs(const PlacementAllocation& passing) const {
+  const double needs = std::max<double>(CostOf(passing), passing.slots);
+  return std::floor(BypassSlots(passing) / needs + kEpsilon);
+}
+
 // Whether a start of the placement passes the multi-slot job that its cluster looks after: a
 // narrower one of another campaign. Where campaigns share, an earlier one has no right to go first.
 bool AllocationState::MayBypass(const PlacementAllocation& placement) const {
@@ -177,9 +184,8 @@ Room AllocationState::ReservationRoom(const PlacementAllocation& placement, Room
   const double need = LengthOf(who);
   if (config.backfill && need > 0 && c.ends_by > 0 && now + need <= c.ends_by + kEpsilon)
     return room;
-  const auto pass =
-      static_cast<std::int64_t>(c.multi_slots[c.multi_slot].pass) +
-      static_cast<std::int64_t>(std::floor(BypassSlots(placement) / CostOf(placement) + kEpsilon));
+  const auto pass = static_cast<std::int64_t>(c.multi_slots[c.multi_slot].pass) +
+                    static_cast<std::int64_t>(HarmlessJobs(placement));
   return pass < room.jobs ? Room{pass, Code::kMultiSlotReservation, -1} : room;
 }
 
@@ -188,8 +194,7 @@ void AllocationState::BypassMultiSlot(const PlacementAllocation& placement, std:
   ClusterAllocation& c = clusters[placement.cluster];
   if (!c.HasMultiSlot() || !MayBypass(placement)) return;
   auto& multi_slot = c.multi_slots[c.multi_slot];
-  const double harmless = std::floor(BypassSlots(placement) / CostOf(placement) + kEpsilon);
-  const double passing = std::max(0.0, static_cast<double>(jobs) - harmless);
+  const double passing = std::max(0.0, static_cast<double>(jobs) - HarmlessJobs(placement));
   multi_slot.bypassed += passing;
   multi_slot.pass = std::max(0.0, multi_slot.pass - passing);
 }

@@ -274,6 +274,7 @@ class AllocationState {
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
   bool MayBypass(const PlacementAllocation& placement) const;
   double BypassSlots(const PlacementAllocation& passing) const;
+  double HarmlessJobs(const PlacementAllocation& passing) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
   std::int64_t RoomAsIf(int l, std::int64_t waiting);
   std::int64_t OverdueElsewhere(const PlacementAllocation& placement) const;

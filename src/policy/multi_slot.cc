@@ -193,21 +193,23 @@ void KeepFor(const AllocationState& alloc, const ClusterAllocation::MultiSlot& m
             .in_vain = ageing.in_vain + 1};
 }
 
-// A campaign that waits in the grid takes the place of others of its user, which would always fill
-// all that he is due: what they hold is its own.
-bool IsDueInGrid(const UserDue& due, const AllocationState& alloc,
-                 const PlacementAllocation& placement) {
-  const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
-  const double left = due.Left(campaign) + due.Held(campaign) - campaign.held_slots;
-  return campaign.held_slots <= 0 || placement.slots / 2.0 <= left + kEpsilon;
+// Slot-seconds that the user is behind his due; < 0: he has had more.
+double BehindOf(const State& next, const CampaignAllocation& campaign) {
+  const auto lag = next.lags.find(UserKey(campaign.project, campaign.row->user));
+  return lag == next.lags.end() ? 0 : lag->second.behind;
 }
 
-// Who has had more than his due waits until the others have had theirs, though he holds nothing.
-bool IsAhead(const State& next, const AllocationState& alloc,
-             const PlacementAllocation& placement) {
+// A campaign that waits in the grid takes the place of others of its user, which would always fill
+// all that he is due: what they hold is its own. The last job that half fits is due, and one for
+// which he is behind: slots that are being kept are nobody's yet, so he gets less than his share.
+bool IsDueInGrid(const UserDue& due, const State& next, const AllocationState& alloc,
+                 const PlacementAllocation& placement) {
   const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
-  const auto lag = next.lags.find(UserKey(campaign.project, campaign.row->user));
-  return lag != next.lags.end() && lag->second.behind < 0;
+  const double length = LengthOf(*campaign.row);
+  const double owed = length > 0 ? std::max(0.0, BehindOf(next, campaign)) / length : 0;
+  const double left = due.Left(campaign) + due.Held(campaign) - campaign.held_slots;
+  return campaign.held_slots <= 0 || placement.slots / 2.0 <= left + kEpsilon ||
+         placement.slots <= left + owed + kEpsilon;
 }
 
 }  // namespace
@@ -258,9 +260,10 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
       if (!due) due.emplace(alloc);
       const bool in_grid = alloc.WaitsInGrid(placement);
       if (in_grid && !turns) turns.emplace(alloc);
-      is_due = in_grid ? turns->Has(*due, placement) && IsDueInGrid(*due, alloc, placement)
+      is_due = in_grid ? turns->Has(*due, placement) && IsDueInGrid(*due, next, alloc, placement)
                        : IsDue(*due, alloc, placement);
-      if (is_due && in_grid && IsAhead(next, alloc, placement))
+      // Who is ahead waits until the others have had theirs, though he holds nothing.
+      if (is_due && in_grid && BehindOf(next, alloc.campaigns[placement.campaign]) < 0)
         turns->MakeRoomFor(placement), is_due = false;
     }
     alloc.clusters[placement.cluster].multi_slots.push_back(

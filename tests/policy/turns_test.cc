@@ -498,6 +498,41 @@ TEST(Wide, SlotsAreKeptForACampaignInItsTurnAmongItsUsersOwn) {
   })) << "TECH-17";
 }
 
+// Slots that are being kept are nobody's, so a user of wide jobs had less than his due for ever.
+TEST(Wide, WhoIsBehindIsDueOneJobMore) {
+  const auto kept = [](double behind) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    auto& c = s.AddCluster(32);
+    c.free = 2, c.running = 16, c.running_slots = 30;
+    c.releases = {{s.now + 600, 6}};
+    s.AddCampaign(10, "alice", {}, 8).need_s = 3600;
+    s.AddCampaign(100, "bob").need_s = 3600;
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 2;
+    s.placement(2, 1).in_flight = s.placement(2, 1).running = 14;
+    s.state.decided_at = s.now;
+    s.state.lags[UserKey("", "alice")] = {.behind = behind, .at = s.now};
+    s.Run();
+    return s.Given(2) == 0;
+  };
+  EXPECT_FALSE(kept(0)) << "two jobs are half of the slots";
+  EXPECT_FALSE(kept(7 * 3600));
+  EXPECT_TRUE(kept(8 * 3600)) << "a whole job";
+}
+
+// Sent for three idle slots, they waited in the queue and took the next that came free.
+TEST(Wide, AJobThatAJobRatioLetsGoForFewerSlotsPassesNoReservation) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  auto& c = s.AddCluster(64);
+  c.free = 3, c.running = 16, c.running_slots = 61;
+  c.releases = {{s.now + 600, 4}, {s.now + 700, 4}, {s.now + 800, 4}, {s.now + 900, 4}};
+  s.AddCampaign(10, "alice", {}, 16).need_s = 3600;
+  s.AddCampaign(100, "bob", {}, 4).need_s = 1200;
+  s.placement(2, 1).job_ratio = 1 / 3.;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+  EXPECT_EQ(s.Why(2, 1), "MULTI_SLOT_RESERVATION");
+}
+
 // Its length was taken for that of the jobs that its user has in the queue.
 TEST(Wide, WhatWaitsInTheGridHasNoPartOfTheQueue) {
   PolicyFixture s(PolicyKind::kFairshare);
