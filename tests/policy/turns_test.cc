@@ -1,6 +1,7 @@
 // lottery, stride, dynamic, and multi-slot jobs among narrow ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -496,6 +497,26 @@ TEST(Wide, SlotsAreKeptForACampaignInItsTurnAmongItsUsersOwn) {
   EXPECT_TRUE(kept([](auto& s) {
     s.snapshot.config.parallel_campaigns = 1, s.campaign(2).priority = 5;
   })) << "TECH-17";
+}
+
+TEST(Wide, WhoIsAheadReadsThatAFirstJobOfUnknownLengthGoesAhead) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  auto& c = s.AddCluster(32);
+  c.free = 6, c.running = c.running_slots = 26;
+  c.releases = {{s.now + 600, 2}};
+  s.AddCampaign(10, "alice").need_s = 60;
+  s.AddCampaign(50, "alice", {}, 8);
+  s.AddCampaign(100, "bob").need_s = 7200;
+  s.state.decided_at = s.now;
+  s.state.lags[UserKey("", "alice")] = {.behind = -1e6, .at = s.now};
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0);
+  EXPECT_EQ(s.Why(1, 1), "OWN_FIRST");
+  const auto& reasons = s.result.reasons;
+  const auto said = std::find_if(reasons.begin(), reasons.end(),
+                                 [](const auto& r) { return r.campaign == 1 && r.cluster == 1; });
+  ASSERT_NE(said, reasons.end());
+  EXPECT_EQ(said->detail, "none of its jobs has succeeded yet, the first one goes ahead");
 }
 
 // Slots that are being kept are nobody's, so a user of wide jobs had less than his due for ever.
