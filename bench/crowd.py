@@ -14,6 +14,7 @@ import argparse
 import http.client
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -129,7 +130,7 @@ def poll(grid, user, campaign, over, took, errors, phase):
         except Exception as error:  # pylint: disable=broad-except
             errors.append(str(error))
             api.close()
-        due = max(due + 1, time.perf_counter())
+        due += max(1, math.ceil(time.perf_counter() - due))
 
 
 def go_first():
@@ -147,13 +148,13 @@ def measure(grid, options):
         grid.api("root").ask("PUT", "/admin/mapping",
                              {"user": user, "cluster": "here", "login": "nobody"})
     first = {user: campaign_of(grid.api(user), "first", 1) for user in users}
-    while grid.api(users[0]).ask("GET", f"/campaigns/{first[users[-1]]}/progress")[0]["done"] < 1:
-        time.sleep(0.2)
     api, root = grid.api(users[0]), grid.api("root")
+    while api.ask("GET", "/campaigns?limit=1")[0]["items"]:
+        time.sleep(0.2)
     root.ask("POST", "/admin/drain", {"cluster": "here", "reason": "the grid is idle"})
     idle = {}
-    for at_work in (1, 20):
-        for _ in range(at_work - len(api.ask("GET", "/campaigns?limit=20")[0]["items"])):
+    for more, at_work in ((1, 1), (19, 20)):
+        for _ in range(more):
             campaign_of(api, "idle", options.tasks)
         time.sleep(3)
         idle[at_work] = p99([read(api, first[users[0]], turn) for turn in range(2000)])

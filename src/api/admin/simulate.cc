@@ -191,7 +191,7 @@ Reply SimulateWhatIf(Context& context, const Request& request) {
   const json body = ObjectBody(request, {"without", "slots", "policy"});
   const json decision = LastDecision(context);
   const auto change = ChangeOf(body, SlotsNow(decision));
-  const std::string text = decision.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = OneLine(decision);
   return Reply::Json(
       Compare(Simulate(text, {}), Simulate(text, change), decision["items"][0]["at"]));
 }

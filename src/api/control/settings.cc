@@ -19,7 +19,7 @@ const std::vector<std::string> kLiftsHolds = {"exec_file", "exec_directory", "se
 // Of a setup of a megabyte the note, the event and the answer need no more than its begin.
 std::string Brief(const json& value) {
   constexpr std::size_t kMost = 500;
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = OneLine(value);
   return text.size() <= kMost ? text : text.substr(0, WholeCharacters(text, kMost)) + "...";
 }
 

@@ -8,8 +8,7 @@ namespace cigri::api {
 
 void AddAudit(db::Tx& tx, const std::string& action, const std::string& subject,
               const nlohmann::json& what) {
-  tx.Exec(sql::kAddAudit, action, subject,
-          what.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  tx.Exec(sql::kAddAudit, action, subject, OneLine(what));
 }
 
 }  // namespace cigri::api

@@ -90,21 +90,18 @@ std::string KeyOf(const Request& request) {
   return key;
 }
 
-// Weak: the same answer may be sent compressed or indented.
-std::string TagOf(const std::string& text) {
-  return fmt::format("W/\"{:x}\"", std::hash<std::string>{}(text));
-}
-
 Reply NotModified() {
   Reply reply;
   reply.status = 304;
   return reply;
 }
 
-// Its JSON is written here, for the tag and for who sends it.
+// Its JSON is written here, for the tag and for who sends it. Weak: the same answer may be sent
+// compressed or indented.
 std::string Tag(Reply& reply) {
   reply.json_text = OneLine(reply.json);
-  return reply.headers["ETag"] = TagOf(reply.json_text);
+  return reply.headers["ETag"] =
+             fmt::format("W/\"{:x}\"", std::hash<std::string>{}(reply.json_text));
 }
 
 struct Known {

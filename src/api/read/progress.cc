@@ -174,7 +174,7 @@ Progress LoadProgress(Context& context, const Request& request, const Seen& seen
     out.body["clusters"] = json::array();
     for (const auto& placement : campaign["clusters"])
       out.body["clusters"].push_back(PlacementJson(placement));
-    std::string counted = out.body.dump(-1, ' ', false, json::error_handler_t::replace), mark;
+    std::string counted = OneLine(out.body), mark;
     auto news = NewsSince(tx, request.Id(), campaign["clusters"], seen, &mark);
     if (!MayRead(request, campaign["user"])) news = json::array();
     AddForecast(tx, request.Id(), out.body);

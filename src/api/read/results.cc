@@ -15,9 +15,7 @@ using nlohmann::json;
 constexpr std::int64_t kTasksAtOnce = 200;
 constexpr std::size_t kMostAmong = 10'000;
 
-std::string Frame(const json& head) {
-  return head.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string Frame(const json& head) { return OneLine(head) + "\n"; }
 
 struct Wanted {
   std::int64_t after = -1;          ///< every task behind this one
