@@ -48,9 +48,11 @@ def main():
     with open(temporary, "wb") as file:
         file.write(render(index))
     os.rename(temporary, name)
-    # The job's own record of having run to its end: one line, appended whole.
+    # The job's own record of having run to its end: one line, appended whole. Then it ends at once:
+    # killed while Python puts things away it would have two, for it runs again.
     with open(os.path.join(out, "ran.txt"), "a") as record:
         record.write(f"{index}\n")
+    os._exit(0)
 
 
 main()
