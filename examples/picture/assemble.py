@@ -28,9 +28,10 @@ def main():
     png = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", WIDTH * SIDE, HEIGHT * SIDE, 8, 2, 0, 0, 0))
            + chunk(b"IDAT", zlib.compress(bytes(rows), 6)) + chunk(b"IEND", b""))
     name = os.path.join(out, "picture.png")
-    with open(name + ".new", "wb") as file:
+    temporary = f"{name}.{os.getpid()}"  # each cluster has an epilogue
+    with open(temporary, "wb") as file:
         file.write(png)
-    os.rename(name + ".new", name)
+    os.rename(temporary, name)
 
 
 main()
