@@ -95,7 +95,7 @@ WHERE c.completion_time IS NULL AND c.finishing_since IS NOT NULL
 SELECT c.id, c.state::text
 FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
 WHERE c.state = 'in_treatment' AND ($1 OR c.id = ANY ($2::bigint[]))
-    AND (cur.next_idx >= cur.ntasks OR c.type = 'test')
+    AND (cur.waiting = 0 OR c.type = 'test')
 UNION ALL
 SELECT id, state::text FROM campaigns WHERE state = 'cancelled' AND completion_time IS NULL
 ORDER BY 1;
@@ -155,7 +155,7 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: sla_group text?, state text, wanted text, state_reason text?, nb_params int64,
 -- returns: first_task_id int64, format text, notes text, max_tries int, max_replicas int,
 -- returns: submission_time double, completion_time double?, finishing bool, ntasks int64,
--- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
+-- returns: waiting int64, done int64, launching int64, submitted int64, remote_waiting int64,
 -- returns: running int64, ended_badly int64, program int64?, user_requeues int64,
 -- returns: preempted int64, infrastructure int64, our_kill int64, duplicate int64,
 -- returns: retry int64, needs_attention int64, has_events bool, rate double?, end_low double?,
@@ -169,7 +169,7 @@ SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.
        extract(epoch FROM p.submission_time) AS submission_time,
        extract(epoch FROM p.completion_time) AS completion_time,
        p.finishing_since IS NOT NULL AS finishing,
-       coalesce(c.ntasks, 0) AS ntasks, coalesce(c.next_idx, 0) AS next_idx,
+       coalesce(c.ntasks, 0) AS ntasks, coalesce(c.waiting, 0) AS waiting,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.program,
        n.user_requeues, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry,
            t.n AS needs_attention,
@@ -213,26 +213,26 @@ ORDER BY p.id;
 -- name: LockCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64, purged bool
+-- returns: purged bool
 -- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its
 -- cursor, so nothing can be added or brought back while it is being ended. The cursor comes first,
 -- as it does there.
 WITH cursor AS MATERIALIZED (
-    SELECT campaign_id, ntasks, next_idx FROM campaign_cursor WHERE campaign_id = $1 FOR UPDATE
+    SELECT campaign_id, ntasks FROM campaign_cursor WHERE campaign_id = $1 FOR UPDATE
 )
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
     c.columns, c.first_task_id,
-    cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
+    cursor.ntasks, c.purge_since IS NOT NULL AS purged
 FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 FOR UPDATE OF c;
 
 -- name: ReadCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64, purged bool
+-- returns: purged bool
 -- What LockCampaign gives, without a lock.
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
-    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
+    c.columns, c.first_task_id, cursor.ntasks, c.purge_since IS NOT NULL AS purged
 FROM campaign_cursor AS cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 WHERE c.id = $1;
 
@@ -241,7 +241,7 @@ WHERE c.id = $1;
 -- Locks campaign $1 and its cursor: no task is added, and no task or prologue claimed, until the
 -- transaction ends. Nothing when somebody else has them: whoever waited here would keep the news of
 -- all campaigns waiting.
-SELECT c.type, cur.ntasks - cur.next_idx AS waiting
+SELECT c.type, cur.waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
 FOR NO KEY UPDATE OF cur, c SKIP LOCKED;
@@ -310,7 +310,8 @@ d6 AS (DELETE FROM grants WHERE campaign_id = $1),
 d7 AS (DELETE FROM reasons WHERE campaign_id = $1),
 d8 AS (DELETE FROM forecasts WHERE campaign_id = $1),
 d9 AS (DELETE FROM forecasts_history WHERE campaign_id = $1),
-d10 AS (DELETE FROM events WHERE campaign_id = $1)
+d10 AS (DELETE FROM events WHERE campaign_id = $1),
+d11 AS (DELETE FROM boosted_tasks WHERE campaign_id = $1)
 DELETE FROM campaigns WHERE id = $1;
 
 -- name: PurgeCampaignRows
@@ -416,11 +417,11 @@ WITH RECURSIVE retrying (id) AS (
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     coalesce(c.sla_group, '') AS sla_group,
     extract(epoch FROM c.submission_time) AS submitted_at,
-    extract(epoch FROM CASE WHEN cur.next_idx < cur.ntasks THEN c.submission_time
+    extract(epoch FROM CASE WHEN cur.waiting > 0 THEN c.submission_time
         ELSE coalesce(r.since, c.submission_time) END)
         AS waiting_since,
     CASE WHEN c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
-        THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
+        THEN cur.waiting + r.n ELSE 0 END AS waiting,
     coalesce(d.n, 0)::bigint AS done,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
     coalesce(f.p50_s, 0) AS need_s, coalesce(f.average_s, 0) AS mean_s,
@@ -440,7 +441,7 @@ CROSS JOIN LATERAL (
 ) AS r
 LEFT JOIN LATERAL (
     SELECT sum(k.n) AS n FROM counters AS k
-    WHERE k.campaign_id = c.id AND k.state = 'terminated' AND cur.next_idx > 0
+    WHERE k.campaign_id = c.id AND k.state = 'terminated' AND cur.waiting < cur.ntasks
 ) AS d ON true
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
 CROSS JOIN LATERAL jsonb_to_record(c.jdl)

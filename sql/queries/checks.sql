@@ -5,7 +5,7 @@
 -- done, and in exactly one of these.
 -- A task that is done may still have copies in flight: these do not count.
 WITH c AS (
-    SELECT campaign_id, ntasks, next_idx FROM campaign_cursor
+    SELECT campaign_id, ntasks, next_idx, waiting FROM campaign_cursor
     WHERE $1::bigint IS NULL OR campaign_id = $1
 ), unrecorded AS (
     SELECT b.campaign_id, coalesce(x.idx, r.idx) AS idx
@@ -37,7 +37,9 @@ WITH c AS (
         count(*) FILTER (WHERE place = 'retry') AS retry,
         count(*) FILTER (WHERE place = 'flight') AS in_flight,
         count(*) FILTER (WHERE place = 'needs_attention') AS needs_attention,
-        count(*) FILTER (WHERE idx NOT BETWEEN 0 AND next_idx - 1) AS outside
+        count(*) FILTER (WHERE idx NOT BETWEEN 0 AND next_idx - 1
+            AND NOT EXISTS (SELECT FROM boosted_tasks AS b
+                WHERE b.campaign_id = places.campaign_id AND b.idx = places.idx)) AS outside
     FROM places JOIN c USING (campaign_id)
     GROUP BY campaign_id
 ), ended AS (
@@ -48,7 +50,7 @@ WITH c AS (
 ), doubled AS (
     SELECT campaign_id, count(*) AS twice FROM twice GROUP BY campaign_id
 ), sums AS (
-    SELECT campaign_id, ntasks, ntasks - next_idx AS waiting,
+    SELECT campaign_id, ntasks, waiting,
         coalesce(retry, 0) AS retry, coalesce(in_flight, 0) AS in_flight,
         coalesce(needs_attention, 0) AS needs_attention, coalesce(done, 0) AS done,
         coalesce(twice, 0) AS twice, coalesce(outside, 0) AS outside

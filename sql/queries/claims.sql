@@ -21,7 +21,7 @@ SELECT g.campaign_id, g.kind::text, g.n, p.slots, p.max_jobs,
         AS retried
 FROM grants AS g
 CROSS JOIN LATERAL (
-    SELECT cc.slots, cc.max_jobs, cc.cluster_login, cur.ntasks - cur.next_idx AS fresh
+    SELECT cc.slots, cc.max_jobs, cc.cluster_login, cur.waiting AS fresh
     FROM campaigns AS c
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = g.cluster_id
         AND (cc.left_at IS NULL OR g.kind = 'epilogue')
@@ -73,16 +73,19 @@ WHERE c.id = $1
 FOR SHARE OF c;
 
 -- name: ClaimFresh
--- returns: campaign_id int64, first_idx int64?, n int64
+-- returns: campaign_id int64, first_idx int64?, n int64, at_boosted bool
 -- plan: generic
 -- Takes the next $2[i] tasks of each campaign $1[i]. One whose cursor somebody else has is left out
 -- (no first_idx): whoever waited for it would keep all others of this cluster waiting.
+-- `at_boosted`: PassBoosted must follow, in this transaction.
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
 -- computed from a row read before its lock: FOR UPDATE comes first.
 WITH wanted AS (
     SELECT * FROM unnest($1::bigint[], $2::int[]) AS w (campaign_id, n)
 ), range AS (
-    SELECT c.campaign_id, c.next_idx AS first_idx, least(c.next_idx + w.n, c.ntasks) AS end_idx
+    SELECT c.campaign_id, c.next_idx AS first_idx,
+        least(c.next_idx + w.n, c.ntasks, c.next_boosted) AS end_idx,
+        c.next_boosted
     FROM campaign_cursor AS c
     JOIN wanted AS w USING (campaign_id)
     FOR UPDATE OF c SKIP LOCKED
@@ -92,7 +95,8 @@ WITH wanted AS (
     FROM range
     WHERE c.campaign_id = range.campaign_id AND range.end_idx > range.first_idx
 )
-SELECT w.campaign_id, r.first_idx, coalesce(r.end_idx - r.first_idx, 0) AS n
+SELECT w.campaign_id, r.first_idx, coalesce(r.end_idx - r.first_idx, 0) AS n,
+    coalesce(r.end_idx = r.next_boosted, false) AS at_boosted
 FROM wanted AS w LEFT JOIN range AS r USING (campaign_id)
 WHERE r.end_idx > r.first_idx OR r.campaign_id IS NULL;
 
@@ -209,3 +213,42 @@ UNION
 SELECT cluster_id FROM restored_clusters
 UNION
 SELECT cluster_id FROM events WHERE state = 'open' AND code = 'TOKEN_MISSING';
+
+-- name: PassBoosted
+-- The cursors of campaigns $1 pass the boosted tasks that they have come to.
+-- REQUIRES: the cursors are locked, by an earlier statement: what somebody has boosted before that
+-- lock must be seen here.
+WITH RECURSIVE run (campaign_id, idx) AS (
+    SELECT campaign_id, next_idx - 1 FROM campaign_cursor WHERE campaign_id = ANY ($1::bigint[])
+    UNION ALL
+    SELECT t.campaign_id, t.idx
+    FROM run JOIN boosted_tasks AS t ON t.campaign_id = run.campaign_id AND t.idx = run.idx + 1
+), passed AS (
+    DELETE FROM boosted_tasks AS t USING run
+    WHERE t.campaign_id = run.campaign_id AND t.idx = run.idx
+), last AS (
+    SELECT campaign_id, max(idx) AS idx, count(*) - 1 AS n FROM run GROUP BY campaign_id
+)
+UPDATE campaign_cursor AS c SET next_idx = last.idx + 1, boosted = c.boosted - last.n,
+    next_boosted = (SELECT min(t.idx) FROM boosted_tasks AS t
+        WHERE t.campaign_id = last.campaign_id AND t.idx > last.idx)
+FROM last WHERE c.campaign_id = last.campaign_id AND last.n > 0;
+
+-- name: TakeFromCursor
+-- returns: idx int64
+-- Tasks $2 of campaign $1 that the cursor would still send, which it does no more: these.
+-- REQUIRES: the cursor is locked, by an earlier statement; PassBoosted follows.
+WITH taken AS (
+    INSERT INTO boosted_tasks (campaign_id, idx)
+    SELECT DISTINCT c.campaign_id, t.idx
+    FROM campaign_cursor AS c, unnest($2::bigint[]) AS t (idx)
+    WHERE c.campaign_id = $1 AND t.idx >= c.next_idx AND t.idx < c.ntasks
+    ON CONFLICT DO NOTHING
+    RETURNING idx
+), counted AS (
+    UPDATE campaign_cursor AS c
+    SET boosted = c.boosted + t.n, next_boosted = least(c.next_boosted, t.first)
+    FROM (SELECT count(*) AS n, min(idx) AS first FROM taken) AS t
+    WHERE c.campaign_id = $1 AND t.n > 0
+)
+SELECT idx FROM taken ORDER BY idx;

@@ -20,8 +20,8 @@ WITH in_flight AS (
     WHERE c.completion_time IS NULL
     GROUP BY 1, 2
 ), waiting AS (
-    SELECT sum(u.ntasks - u.next_idx) AS n,
-        max(extract(epoch FROM now() - c.submission_time)) FILTER (WHERE u.next_idx < u.ntasks)
+    SELECT sum(u.waiting) AS n,
+        max(extract(epoch FROM now() - c.submission_time)) FILTER (WHERE u.waiting > 0)
             AS oldest_s
     FROM campaigns AS c JOIN campaign_cursor AS u ON u.campaign_id = c.id
     WHERE c.state = 'in_treatment'

@@ -391,7 +391,7 @@ WITH page AS MATERIALIZED (
         AND c.wanted = 'in_treatment'
     JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
     CROSS JOIN LATERAL (
-        SELECT cur.ntasks - cur.next_idx
+        SELECT cur.waiting
                + (SELECT count(*) FROM (SELECT FROM retry
                    WHERE campaign_id = c.id ORDER BY idx LIMIT 1000) AS few) AS n
     ) AS w

@@ -40,10 +40,6 @@ FOR UPDATE OF cur;
 -- returns: name text
 SELECT current_schema()::text AS name;
 
--- name: CursorOf
--- returns: next_idx int64
-SELECT next_idx FROM campaign_cursor WHERE campaign_id = $1;
-
 -- name: EndReconciliation
 -- returns: cluster_id int64
 -- Cluster $1 has been asked, and all that it ran is known: no row while a batch of an older
@@ -99,20 +95,6 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'cigri %'
     AND backend_type = 'client backend'
 ORDER BY 1, 2;
-
--- name: PassCursor
--- Tasks of campaign $1 up to $2 have been sent, but for those that $3 has not: these are retried.
-WITH cur AS (
-    SELECT campaign_id, next_idx FROM campaign_cursor WHERE campaign_id = $1 AND next_idx <= $2
-), moved AS (
-    UPDATE campaign_cursor AS c SET next_idx = $2 + 1 FROM cur
-    WHERE c.campaign_id = cur.campaign_id
-)
-INSERT INTO retry (campaign_id, idx, why)
-SELECT cur.campaign_id, i, 'not sent before the restore, as far as is known'
-FROM cur, generate_series(cur.next_idx, $2) AS i
-WHERE NOT i = ANY ($3::bigint[])
-ON CONFLICT DO NOTHING;
 
 -- name: RestoredCluster
 -- returns: state_of double, last_campaign int64, lost bool

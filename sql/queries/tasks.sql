@@ -104,6 +104,21 @@ FROM retry AS r, unnest(r.avoid) AS a (cluster_id)
 WHERE r.campaign_id = ANY ($1::bigint[]) AND r.since > now() - interval '2 minutes'
 GROUP BY 1, 2;
 
+-- name: BoostTasks
+-- returns: n int64
+-- FBS-13: tasks $2 of campaign $1, which TakeFromCursor has taken, are sent before all its others,
+-- and so are those of $3 that were to be retried; how many.
+WITH moved AS (
+    INSERT INTO retry (campaign_id, idx, rank, why)
+    SELECT $1, idx, -1, 'boosted by its user' FROM unnest($2::bigint[]) AS t (idx)
+    RETURNING idx
+), retried AS (
+    UPDATE retry SET rank = -1, since = now()
+    WHERE campaign_id = $1 AND idx = ANY ($3::bigint[]) AND rank >= 0
+    RETURNING idx
+)
+SELECT (SELECT count(*) FROM moved) + (SELECT count(*) FROM retried) AS n;
+
 -- name: DoneTasks
 -- returns: idx int64
 -- The next $3 tasks after $2 of campaign $1 that are done.
@@ -223,16 +238,24 @@ SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM failed;
 -- name: RetryOfCampaign
 -- returns: why text
 -- Why one of the tasks of campaign $1 that were sent before is sent again, the newest of some.
-SELECT why FROM (SELECT why, since FROM retry WHERE campaign_id = $1 LIMIT 100) AS r
+SELECT why FROM (SELECT why, since FROM retry
+    WHERE campaign_id = $1 AND rank >= 0 LIMIT 100) AS r
 ORDER BY since DESC LIMIT 1;
 
 -- name: RetryOfTask
--- returns: wait_s double?, avoid text?, before int64
--- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before a
--- task that was never sent.
+-- returns: wait_s double?, avoid text?, boosted bool, before int64
+-- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before one
+-- that its user has boosted, or that was never sent.
 SELECT extract(epoch FROM r.not_before - now()) AS wait_s,
        (SELECT string_agg(name, ', ' ORDER BY id) FROM clusters WHERE id = ANY (r.avoid)) AS avoid,
-       greatest($2 - c.next_idx, 0) AS before
+       coalesce(r.rank < 0, false) AS boosted,
+       CASE WHEN r.rank < 0 THEN (
+           SELECT count(*) FROM retry AS o
+           WHERE o.campaign_id = $1 AND (o.rank, o.since, o.idx) < (r.rank, r.since, r.idx))
+       ELSE greatest($2 - c.next_idx - (
+               SELECT count(*) FROM boosted_tasks WHERE campaign_id = $1 AND idx < $2), 0)
+           + (SELECT count(*) FROM retry WHERE campaign_id = $1 AND rank < 0)
+       END AS before
 FROM campaign_cursor AS c LEFT JOIN retry AS r ON r.campaign_id = c.campaign_id AND r.idx = $2
 WHERE c.campaign_id = $1;
 
@@ -258,7 +281,7 @@ SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS retrying,
 -- name: UnsentTasks
 -- returns: id int64, waiting int64
 -- Tasks that no job was sent for, of the campaigns at work.
-SELECT c.id, u.ntasks - u.next_idx + (SELECT count(*) FROM retry AS r WHERE r.campaign_id = c.id)
+SELECT c.id, u.waiting + (SELECT count(*) FROM retry AS r WHERE r.campaign_id = c.id)
     AS waiting
 FROM campaigns AS c JOIN campaign_cursor AS u ON u.campaign_id = c.id
 WHERE c.state IN ('in_treatment', 'paused');
@@ -269,7 +292,9 @@ WHERE c.state IN ('in_treatment', 'paused');
 -- reached.
 (SELECT idx FROM retry WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3)
 UNION ALL
-(SELECT generate_series(greatest(next_idx, $2 + 1),
-    least(ntasks, greatest(next_idx, $2 + 1) + $3) - 1)
- FROM campaign_cursor WHERE campaign_id = $1)
+(SELECT s.idx
+ FROM campaign_cursor AS c, generate_series(greatest(c.next_idx, $2 + 1),
+    least(c.ntasks, greatest(c.next_idx, $2 + 1) + $3 + c.boosted) - 1) AS s (idx)
+ WHERE c.campaign_id = $1 AND NOT EXISTS (
+    SELECT FROM boosted_tasks AS b WHERE b.campaign_id = $1 AND b.idx = s.idx))
 ORDER BY idx LIMIT $3;

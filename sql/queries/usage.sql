@@ -64,9 +64,9 @@ WITH had AS (
     FROM counters AS k JOIN campaigns AS c ON c.id = k.campaign_id
     WHERE k.state = 'running' AND c.state NOT IN ('terminated', 'cancelled')
     UNION ALL
-    SELECT c.project, c.grid_user, 0, 0, cur.ntasks - cur.next_idx
+    SELECT c.project, c.grid_user, 0, 0, cur.waiting
     FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
-    WHERE c.state = 'in_treatment' AND cur.next_idx < cur.ntasks
+    WHERE c.state = 'in_treatment' AND cur.waiting > 0
 )
 SELECT project, grid_user, sum(slot_s) AS slot_s, sum(running)::bigint AS running,
     sum(waiting)::bigint AS waiting

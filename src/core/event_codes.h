@@ -212,6 +212,7 @@ inline constexpr EventCode kEventCodes[] = {
      "gridstat -c N"},
     {"TASKS_ADDED", "log", "api", "tasks were added to the campaign", "nothing"},
     {"RETRIED", "log", "api", "a user had the failed tasks of the campaign run again", "nothing"},
+    {"BOOSTED", "log", "api", "a user had tasks of the campaign sent before its others", "nothing"},
     {"SETTINGS_CHANGED", "log", "api",
      "settings of the campaign were changed; what is sent from now on has them", "nothing"},
     {"CIGRI3_EVENT", "log", "cigri import-cigri3",

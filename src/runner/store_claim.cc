@@ -115,11 +115,14 @@ Store::TasksByCampaign Store::TakeFresh(db::Tx& tx, const std::vector<Want>& wan
   }
   TasksByCampaign out;
   if (rows.empty()) return out;
+  std::vector<std::int64_t> at_boosted;  // the rest is taken by another claim
   for (const auto& row : tx.Exec(sql::kClaimFresh, rows)) {
-    left_out_ = left_out_ || !row.first_idx;
+    if (row.at_boosted) at_boosted.push_back(row.campaign_id);
+    left_out_ = left_out_ || !row.first_idx || row.at_boosted;
     for (std::int64_t i = 0; i < row.n; ++i)
       out[row.campaign_id].push_back({*row.first_idx + i, 1});
   }
+  if (!at_boosted.empty()) tx.Exec(sql::kPassBoosted, at_boosted);
   return out;
 }
 

@@ -1,5 +1,6 @@
 // After `cigri restore`: batches that a cluster has and the database does not know any more.
 #include <sql/batches.h>
+#include <sql/claims.h>
 #include <sql/restores.h>
 
 #include <algorithm>
@@ -55,12 +56,9 @@ AdoptedTags Store::AdoptTags(db::Tx& tx, const std::vector<std::string>& tags) {
 void Store::AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign,
                        const UnknownTag& unknown) {
   const auto id = campaign.campaign_id;
-  const auto last = *std::max_element(unknown.idxs.begin(), unknown.idxs.end());
-  const auto next = tx.One(sql::kCursorOf, id).next_idx;
-  auto waiting = tx.Exec(sql::kTakeFromWaiting, id, unknown.idxs).size();
-  waiting += static_cast<std::size_t>(std::count_if(unknown.idxs.begin(), unknown.idxs.end(),
-                                                    [&](auto idx) { return idx >= next; }));
-  tx.Exec(sql::kPassCursor, id, last, unknown.idxs);
+  const auto waiting = tx.Exec(sql::kTakeFromWaiting, id, unknown.idxs).size() +
+                       tx.Exec(sql::kTakeFromCursor, id, unknown.idxs).size();
+  tx.Exec(sql::kPassBoosted, std::vector{id});
   const auto kind =
       waiting > 0 ? FromString<BatchKind>(campaign.kind).value() : BatchKind::kReplica;
   const auto row = tx.First(sql::kAdoptBatch, id, cluster_id_, unknown.idxs, unknown.tag,

@@ -49,7 +49,7 @@ std::int64_t ApiTest::Upload(const std::vector<std::string>& lines) {
 void ApiTest::ExpectConservation(std::int64_t campaign) {
   const std::string id = std::to_string(campaign);
   EXPECT_EQ(One("SELECT ntasks FROM campaign_cursor WHERE campaign_id = " + id),
-            One("SELECT (SELECT ntasks - next_idx FROM campaign_cursor WHERE campaign_id = " + id +
+            One("SELECT (SELECT waiting FROM campaign_cursor WHERE campaign_id = " + id +
                 ")"
                 " + (SELECT count(*) FROM retry WHERE campaign_id = " +
                 id + ") + (SELECT count(*) FROM needs_attention WHERE campaign_id = " + id +

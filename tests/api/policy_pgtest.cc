@@ -340,6 +340,14 @@ TEST_F(PriorityPgTest, GridmodChangesSeveralAndSaysWhatItDid) {
   EXPECT_EQ(unknown.first, 1);
   EXPECT_NE(unknown.second.find(std::to_string(b) + ": priority 2 -> 5"), std::string::npos)
       << "one that is not there keeps the others from nothing: " << unknown.second;
+  EXPECT_EQ(
+      run(std::to_string(b) + " --boost 0,0-0"),
+      std::pair(0, "campaign " + std::to_string(b) + ": 1 task to be sent before the others\n"));
+  for (const char* wrong : {"x", "4-", "5-4", "1-2-3", "0,,1", "0-10000", "99999999999999999999"})
+    EXPECT_EQ(run(std::to_string(b) + " --boost " + wrong).first, 64) << wrong;
+  EXPECT_EQ(run(std::to_string(b) + " --boost 0").first, 1) << "it is first already";
+  EXPECT_EQ(run(std::to_string(b)).first, 64);
+  EXPECT_EQ(run(std::to_string(b) + " -p low --boost 0").first, 64);
   EXPECT_EQ(run("-c " + std::to_string(b) + " -p soon").first, 65);
   const auto urgent = run("-c " + std::to_string(b) + " -p urgent");
   EXPECT_EQ(urgent.first, 77);

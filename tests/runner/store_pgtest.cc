@@ -1,5 +1,8 @@
+#include <sql/campaigns.h>
 #include <sql/claims.h>
+#include <sql/tasks.h>
 
+#include <atomic>
 #include <future>
 
 #include "db/native.h"
@@ -24,6 +27,18 @@ class RunnerStorePgTest : public test::RowsTest {
     } while (batches.empty() && store.left_out());
     return batches;
   }
+  // As the API does.
+  void Boost(std::int64_t campaign, const std::vector<std::int64_t>& tasks) {
+    auto c = Connect();
+    db::Tx tx(*c);
+    tx.Exec(sql::kLockCampaign, campaign);
+    std::vector<std::int64_t> taken;
+    for (const auto& row : tx.Exec(sql::kTakeFromCursor, campaign, tasks)) taken.push_back(row.idx);
+    tx.Exec(sql::kPassBoosted, std::vector{campaign});
+    tx.Exec(sql::kBoostTasks, campaign, taken, tasks);
+    tx.Commit();
+  }
+  std::string Text(const std::string& query) { return Sql(query)[0][0].as<std::string>(); }
   void Record(const ClaimedBatch& batch, std::vector<int> missing = {}) {
     auto c = Connect();
     db::Tx tx(*c);
@@ -54,6 +69,56 @@ TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
   EXPECT_EQ(n, 1000u);
   EXPECT_EQ(seen.size(), 1000u);
   EXPECT_EQ(jobs.size(), 1000u) << "a job id is given once";
+  ExpectConservation(campaign);
+}
+
+// FBS-13: first what is boosted, then the others in their order; each once.
+TEST_F(RunnerStorePgTest, BoostedTasksAreClaimedFirstAndOnce) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 10});
+  GivenGrant(campaign, 1, 10);
+  Boost(campaign, {6, 2, 3, 9});
+  std::vector<std::int64_t> sent;
+  const auto claim = [&] {
+    for (const auto& batch : Claim())
+      for (const auto& task : batch.tasks) sent.push_back(task.idx);
+    return sent;
+  };
+  EXPECT_EQ(claim(), (std::vector<std::int64_t>{2, 3, 6, 9, 0, 1}));
+  EXPECT_EQ(claim(), (std::vector<std::int64_t>{2, 3, 6, 9, 0, 1, 4, 5}));
+  Boost(campaign, {7});
+  EXPECT_EQ(claim().size(), 10u);
+  EXPECT_EQ(Text("SELECT concat_ws(' ', waiting, next_idx, boosted, next_boosted) FROM "
+                 "campaign_cursor"),
+            "0 10 0");
+  EXPECT_EQ(Text("SELECT count(*) FROM boosted_tasks"), "0");
+  ExpectConservation(campaign);
+}
+
+// Each boost commits between a claim's snapshot and its lock sooner or later.
+TEST_F(RunnerStorePgTest, WhatIsBoostedDuringClaimsIsSentOnce) {
+  constexpr int kTasks = 600;
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = kTasks, .clusters = 2});
+  GivenGrant(campaign, 1, kTasks);
+  GivenGrant(campaign, 2, kTasks);
+  auto boosts = std::async(std::launch::async, [&] {
+    for (std::int64_t i = 0; i < kTasks; i += 7) Boost(campaign, {kTasks - 1 - i, i + 3});
+  });
+  std::atomic<int> taken = 0;
+  const auto claims = [&](int cluster) {
+    std::vector<std::int64_t> idxs;
+    for (int i = 0; i < 10000 && taken < kTasks; ++i)
+      for (const auto& batch : Claim(cluster, 5))
+        for (const auto& task : batch.tasks) idxs.push_back(task.idx), ++taken;
+    return idxs;
+  };
+  auto other = std::async(std::launch::async, claims, 2);
+  auto sent = claims(1);
+  for (const auto idx : other.get()) sent.push_back(idx);
+  boosts.get();
+  EXPECT_EQ(sent.size(), std::size_t(kTasks));
+  EXPECT_EQ(std::set(sent.begin(), sent.end()).size(), std::size_t(kTasks));
   ExpectConservation(campaign);
 }
 

@@ -60,6 +60,10 @@ class UserRequests {
   void Retry(const std::string& campaign) {
     Ask("POST", campaign + "/retry", "", {{"failed", true}});
   }
+  // Of those that there may be.
+  void Boost(const std::string& campaign) {
+    Ask("POST", campaign + "/boost", "", {{"tasks", {world::Random(3), world::Random(6)}}});
+  }
   void Send(Order& order) {
     const auto reply = Ask("POST", order.path, "", order.body, order.key);
     if (reply.status < 300)
@@ -227,6 +231,7 @@ const Deed kDeeds[] = {
     {20, [](UserRequests& r, const Choice& c) { r.Resume(c.campaign); }},
     {15, [](UserRequests& r, const Choice& c) { r.EndAJob(c.campaign); }},
     {10, [](UserRequests& r, const Choice& c) { r.Retry(c.campaign); }},
+    {20, [](UserRequests& r, const Choice& c) { r.Boost(c.campaign); }},
     {4, [](UserRequests& r, const Choice& c) { r.Cancel(c.given_up); }},
     {8, [](UserRequests& r, const Choice& c) { r.Drain(c.cluster, world::Chance(50)); }},
     {8, [](UserRequests& r, const Choice& c) { r.EndDrain(c.cluster); }},

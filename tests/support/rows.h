@@ -79,7 +79,7 @@ class RowsTest : public PgTest {
   /// The conservation of tasks (docs/design.md section 3): every task is in exactly one place.
   void ExpectConservation(std::int64_t campaign) {
     const std::string c = std::to_string(campaign);
-    EXPECT_EQ(Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
+    EXPECT_EQ(Sql("SELECT cur.ntasks - cur.waiting"
                   " - (SELECT count(*) FROM retry WHERE campaign_id = " +
                   c + ") - (SELECT count(*) FROM needs_attention WHERE campaign_id = " + c +
                   ")"

@@ -27,7 +27,8 @@ constexpr Examples kExamples[] = {
      "  griddel --purge 12                forget a campaign that is over\n"},
     {"gridmod",
      "  gridmod 12 -p high                before your other campaigns\n"
-     "  gridmod 12 13 -p 0                suspend two campaigns\n"},
+     "  gridmod 12 13 -p 0                suspend two campaigns\n"
+     "  gridmod 12 --boost 4,10-20        these of its tasks go first\n"},
     {"gridevents",
      "  gridevents 12                     what is wrong with a campaign\n"
      "  gridevents -c 12 --fix            you have fixed it: go on\n"

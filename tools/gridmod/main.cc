@@ -1,4 +1,4 @@
-// Changes the priority of campaigns.
+// Changes the priority of campaigns, and sends some of their tasks before the others.
 #include <cstdio>
 
 #include "core/text.h"
@@ -13,9 +13,14 @@ using nlohmann::json;
 struct GridmodOptions {
   tools::CommonOptions common;
   std::vector<std::string> campaigns;
-  std::string priority;
+  std::string priority, boost;
   bool verbose = false;
 };
+
+bool IsNumber(const std::string& text, std::size_t most_digits = 18) {
+  return !text.empty() && text.size() <= most_digits &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
 
 // Lists with commas, and lists with blanks, as griddel takes them.
 std::vector<std::string> Ids(const std::vector<std::string>& words) {
@@ -23,37 +28,59 @@ std::vector<std::string> Ids(const std::vector<std::string>& words) {
   for (const auto& word : words)
     for (const auto& id : Split(word, ',')) {
       if (id.empty()) continue;
-      if (id.size() > 18 || id.find_first_not_of("0123456789") != std::string::npos)
-        throw Fatal(kExitUsage, "\"" + id + "\" is no number of a campaign");
+      if (!IsNumber(id)) throw Fatal(kExitUsage, "\"" + id + "\" is no number of a campaign");
       ids.push_back(id);
     }
   return ids;
 }
 
+// "4,10-20": tasks by their index from 0. More than the API takes at once are refused here, before
+// a range of all that there are fills the memory.
+json TasksOf(const std::string& text) {
+  constexpr std::int64_t kMost = 10000;
+  json tasks = json::array();
+  for (const auto& part : Split(text, ',')) {
+    const auto ends = Split(part, '-');
+    const bool numbers = ends.size() <= 2 && IsNumber(ends.front()) && IsNumber(ends.back());
+    const auto first = numbers ? std::stoll(ends.front()) : 0;
+    const auto last = numbers ? std::stoll(ends.back()) : -1;
+    if (last < first)
+      throw Fatal(kExitUsage, "\"" + part + "\" in --boost is neither a task nor a range of tasks",
+                  "tasks by their index from 0, like 4,10-20");
+    if (last - first >= kMost - static_cast<std::int64_t>(tasks.size()))
+      throw Fatal(kExitUsage,
+                  "--boost " + text + " has more than " + std::to_string(kMost) + " tasks");
+    for (auto task = first; task <= last; ++task) tasks.push_back(task);
+  }
+  return tasks;
+}
+
 std::optional<int> Read(int argc, char** argv, GridmodOptions& o) {
-  CommandLine line("gridmod", "Changes the priority of campaigns.");
+  CommandLine line("gridmod",
+                   "Changes the priority of campaigns, and which of their tasks go first.");
   std::vector<std::string> arguments;
   tools::AddCommonOptions(line, o.common);
   line.Add({{"ids", &arguments, "campaigns, as -c"},
             {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
-            {"-p,--priority",
-             &o.priority,
+            {"-p,--priority", &o.priority,
              "0 (suspended) to 9, or highest, high, above_normal, normal, below_normal, low, "
-             "lowest, suspended; operators: urgent",
-             {.required = true}},
+             "lowest, suspended; operators: urgent"},
+            {"-b,--boost", &o.boost,
+             "tasks to be sent before the others, by their index from 0: 4,10-20"},
             {"-v,--verbose", &o.verbose, "also what the admission rules said"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns);
   if (o.campaigns.empty()) throw Fatal(kExitUsage, "no campaign given", "gridmod -c 12 -p low");
+  if (o.priority.empty() == o.boost.empty())
+    throw Fatal(kExitUsage, "give one of -p and --boost",
+                "gridmod 12 -p low, or gridmod 12 --boost 4,10-20");
   return std::nullopt;
 }
 
 // A word or a number; the API knows which there are.
 json Level(const std::string& text) {
-  const bool number =
-      !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
-  return number ? json(std::stoi(text)) : json(text);
+  return IsNumber(text, 3) ? json(std::stoi(text)) : json(text);
 }
 
 void PrintChange(const std::string& id, const json& answer, bool verbose) {
@@ -70,9 +97,15 @@ void PrintChange(const std::string& id, const json& answer, bool verbose) {
 
 // Prints an error of one campaign; the others are changed all the same.
 int Change(tools::Api& api, const std::string& id, const GridmodOptions& o) {
-  const auto answer = api.Patch("/campaigns/" + id, {{"set", {{"priority", Level(o.priority)}}}});
+  const std::string path = "/campaigns/" + id;
+  const auto answer = o.boost.empty()
+                          ? api.Patch(path, {{"set", {{"priority", Level(o.priority)}}}})
+                          : api.Post(path + "/boost", {{"tasks", TasksOf(o.boost)}});
   if (answer.ok()) {
-    PrintChange(id, answer.body, o.verbose);
+    if (o.boost.empty())
+      PrintChange(id, answer.body, o.verbose);
+    else
+      std::printf("campaign %s: %s\n", id.c_str(), answer.body.value("message", "").c_str());
     return kExitOk;
   }
   const Fatal refused = tools::Refused(answer, "change campaign " + id);

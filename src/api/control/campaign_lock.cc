@@ -24,7 +24,6 @@ LockedCampaign OwnOf(const Rows& rows, const Request& request) {
   RequireOwner(request, c.user, "campaign " + std::to_string(c.id));
   c.nb_params = r.nb_params;
   c.ntasks = r.ntasks;
-  c.next_idx = r.next_idx;
   c.type = r.type;
   c.state = r.state;
   c.wanted = r.wanted;

@@ -11,7 +11,7 @@ namespace cigri::api {
 
 /// A campaign and its cursor, locked until the transaction ends (LockCampaign).
 struct LockedCampaign {
-  std::int64_t id = 0, nb_params = 0, ntasks = 0, next_idx = 0;
+  std::int64_t id = 0, nb_params = 0, ntasks = 0;
   std::string user, type, state, wanted, format;
   std::vector<std::string> columns;
   nlohmann::json jdl;

@@ -1,5 +1,6 @@
-// Adds tasks to a campaign, and retries its failed ones.
+// Adds tasks to a campaign, retries its failed ones, and sends some before the others.
 #include <sql/campaigns.h>
+#include <sql/claims.h>
 #include <sql/parameters.h>
 #include <sql/tasks.h>
 
@@ -159,6 +160,52 @@ Reply Retry(Context& context, const Request& request) {
   });
 }
 
+// FBS-13. What is boosted has rows until it is sent: not a whole campaign.
+constexpr std::size_t kMostBoosted = 10000;
+
+std::vector<std::int64_t> TasksToBoost(const Request& request) {
+  const auto body = request.Json();
+  const auto tasks = body.is_object() ? body.value("tasks", nlohmann::json()) : nlohmann::json();
+  if (!tasks.is_array() || tasks.empty())
+    throw BadRequest("say which tasks go first: {\"tasks\": [4, 10]}");
+  if (tasks.size() > kMostBoosted)
+    throw BadRequest(Pluralize(tasks.size(), "task") + " are too many to be boosted at once",
+                     "at most " + std::to_string(kMostBoosted));
+  std::vector<std::int64_t> idxs;
+  for (const auto& task : tasks) {
+    if (!task.is_number_unsigned() || task.get<std::int64_t>() < 0)
+      throw BadRequest("\"tasks\" has " + task.dump() + ", which is no number of a task");
+    idxs.push_back(task.get<std::int64_t>());
+  }
+  return idxs;
+}
+
+// {"tasks": [4, 10]}: those that wait are sent before the others of their campaign.
+Reply Boost(Context& context, const Request& request) {
+  const auto idxs = TasksToBoost(request);
+  return context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "boost tasks of");
+    const auto last = *std::max_element(idxs.begin(), idxs.end());
+    if (last >= campaign.ntasks)
+      throw NotFound("task " + std::to_string(last) + " of campaign " +
+                     std::to_string(campaign.id));
+    std::vector<std::int64_t> taken;
+    for (const auto& row : tx.Exec(sql::kTakeFromCursor, campaign.id, idxs))
+      taken.push_back(row.idx);
+    tx.Exec(sql::kPassBoosted, std::vector{campaign.id});
+    const auto n = tx.One(sql::kBoostTasks, campaign.id, taken, idxs).n;
+    if (n == 0)
+      throw ApiError(409, "Conflict", "none of these tasks waits to be sent",
+                     "gridstat " + std::to_string(campaign.id) + " -f shows where they are");
+    AddAudit(tx, "boosted", "campaign " + std::to_string(campaign.id), {{"tasks", n}});
+    const auto message = Pluralize(n, "task") + " to be sent before the others";
+    LogEvent(tx, request, campaign.id, "BOOSTED", message);
+    Wake(tx, campaign.id);
+    return Reply::Json({{"status", 202}, {"tasks", n}, {"message", message}}, 202);
+  });
+}
+
 }  // namespace
 
 void AddTaskRoutes(Router& router) {
@@ -166,6 +213,7 @@ void AddTaskRoutes(Router& router) {
     return Once(context, request, AddTasks);
   });
   router.Post("/campaigns/{id}/retry", Retry);
+  router.Post("/campaigns/{id}/boost", Boost);
 }
 
 }  // namespace cigri::api

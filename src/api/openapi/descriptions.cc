@@ -26,6 +26,8 @@ const std::vector<Description>& Descriptions() {
       {"POST /campaigns/{id}/jobs", "adds tasks", "upload int, columns text", "[any]", "201 Campaign"},
       {"POST /campaigns/{id}/retry", "retries the failed tasks", "", "{failed bool}",
        "202 {message text, status int, tasks int}"},
+      {"POST /campaigns/{id}/boost", "sends tasks before the others", "", "{tasks [int]}",
+       "202 {message text, status int, tasks int}"},
       {"PATCH /campaigns/{id}", "changes what is not yet sent", "", "{set object}", "202 Campaign"},
       {"PUT /campaigns/{id}", "renames, pauses or resumes it", "", "{name? text, state? text}", "202 Campaign"},
       {"DELETE /campaigns/{id}", "cancels it; or holds, resumes, purges it", "hold bool, resume bool, purge bool",

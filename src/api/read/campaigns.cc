@@ -339,13 +339,12 @@ Numbers NumbersOf(const sql::ListCampaignsRow& row) {
   n.submitted = row.submitted;
   n.remote_waiting = row.remote_waiting;
   n.running = row.running;
-  const auto fresh = n.total - row.next_idx;
   // Beyond some number rows are not counted any more: what is left over is theirs.
-  const auto rest = std::max<std::int64_t>(0, n.total - n.done - fresh - n.InFlight());
+  const auto rest = std::max<std::int64_t>(0, n.total - n.done - row.waiting - n.InFlight());
   n.failed = row.needs_attention <= kCountedExactly ? row.needs_attention
                                                     : rest - std::min(rest, row.retry);
   n.user_requeues = row.retry <= kCountedExactly ? row.retry : rest - std::min(rest, n.failed);
-  n.waiting = fresh + n.user_requeues;
+  n.waiting = row.waiting + n.user_requeues;
   n.not_run = std::max<std::int64_t>(0, row.nb_params - n.total);
   return n;
 }

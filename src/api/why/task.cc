@@ -61,11 +61,11 @@ Explanation OfAttempt(const Attempt& a, const std::string& campaign) {
 std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>& attempts) {
   const Attempt& last = attempts.back();
   const auto row = tx.Exec(sql::kRetryOfTask, campaign, last.idx)[0];
-  if (!row.wait_s) {
-    const auto before = row.before;
-    return before == 0 ? "it is the next to be sent"
-                       : "it waits its turn, " + Tasks(before) + " before it";
-  }
+  const std::string turn = row.before == 0
+                               ? "it is the next to be sent"
+                               : "it waits its turn, " + Tasks(row.before) + " before it";
+  if (!row.wait_s) return turn;
+  if (row.boosted && attempts.size() == 1) return turn + ": its user has boosted it";
   std::string message = "it waits to be retried";
   if (const double s = *row.wait_s; s > 0) message += " in " + HumanDuration(s);
   if (row.avoid) message += ", rather not on " + *row.avoid;
