@@ -1,9 +1,10 @@
 #include "policy/policies/common_limits.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace cigri::policy {
@@ -70,23 +71,27 @@ struct OnCluster {
 struct ClaimDraws {
   int campaigns = 0;
   std::vector<ClaimDraw> draws{};
-  std::vector<OnCluster> on_clusters{};
-  std::vector<int> placements{};  ///< by cluster
+  std::vector<OnCluster> on_clusters{};  ///< of limits that are no Caps
+  std::vector<int> placements{};         ///< by cluster
+  std::vector<std::uint64_t> on{};       ///< a bit for each cluster: it has some there
 };
 
-ClaimDraws DrawsOf(const AllocationState& alloc, const Claim& claim) {
+// `places` is by limit, -1 before and after.
+ClaimDraws DrawsOf(const AllocationState& alloc, const Claim& claim, std::vector<int>& places) {
   ClaimDraws of;
   of.placements.resize(alloc.clusters.size());
-  std::unordered_map<int, std::size_t> places;
   for (const int i : claim.unit.campaigns) {
     if (alloc.Demand(i) <= 0) continue;
     const CampaignAllocation& c = alloc.campaigns[i];
     for (int l = c.placements_begin; l < c.placements_end; ++l)
       if (Open(alloc, alloc.placements[l])) ++of.placements[alloc.placements[l].cluster];
     EachDraw(alloc, i, [&](const Draw& draw) {
-      const auto [place, is_new] = places.try_emplace(draw.limit, of.draws.size());
-      if (is_new) of.draws.push_back({.limit = draw.limit, .cluster = draw.cluster});
-      ClaimDraw& all = of.draws[place->second];
+      int& place = places[draw.limit];
+      if (place < 0) {
+        place = static_cast<int>(of.draws.size());
+        of.draws.push_back({.limit = draw.limit, .cluster = draw.cluster});
+      }
+      ClaimDraw& all = of.draws[place];
       if (all.campaigns == of.campaigns) ++all.campaigns;
       ++all.placements;
       all.room = draw.room;
@@ -98,18 +103,60 @@ ClaimDraws DrawsOf(const AllocationState& alloc, const Claim& claim) {
     });
     ++of.campaigns;
   }
-  for (const ClaimDraw& draw : of.draws)
-    if (draw.cluster != kEverywhere)
-      of.on_clusters.push_back({draw.limit, draw.placements, draw.slots});
+  for (const ClaimDraw& draw : of.draws) places[draw.limit] = -1;
+  of.on.resize(of.placements.size() / 64 + 1);
+  for (std::size_t k = 0; k < of.placements.size(); ++k)
+    of.on[k / 64] |= std::uint64_t{of.placements[k] > 0} << k % 64;
   return of;
 }
 
-// The cluster on which a limit counts, by limit.
-std::vector<int> ClustersOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws) {
-  std::vector<int> clusters(alloc.meters.size() + alloc.classes.size() + 1, kEverywhere);
-  for (const auto& claim : draws)
-    for (const ClaimDraw& draw : claim.draws) clusters[draw.limit] = draw.cluster;
-  return clusters;
+std::vector<ClaimDraws> DrawsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
+  std::vector<int> places(alloc.meters.size() + alloc.classes.size() + 1, -1);
+  std::vector<ClaimDraws> draws;
+  for (const auto& claim : claims) draws.push_back(DrawsOf(alloc, claim, places));
+  return draws;
+}
+
+/// The limits that count on clusters.
+struct ClusterLimits {
+  std::vector<int> clusters{};  ///< by limit; kEverywhere: it is none of these
+  /// Slots by cluster: what is left by limits from which every job there draws alike, as from a
+  /// ceiling. They bind whoever is in a group.
+  std::vector<double> caps{};
+};
+
+// Those that are no caps go to the `on_clusters` of the claims.
+ClusterLimits ClusterLimitsOf(const AllocationState& alloc, std::vector<ClaimDraws>& draws) {
+  struct Seen {
+    int claims = 0;  // all of whose jobs on its cluster draw from it
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+  };
+  std::vector<Seen> seen(alloc.meters.size() + alloc.classes.size() + 1);
+  std::vector<int> claims_on(alloc.clusters.size(), 0);
+  ClusterLimits limits{std::vector<int>(seen.size(), kEverywhere), {}};
+  for (const auto& claim : draws) {
+    for (std::size_t k = 0; k < claims_on.size(); ++k) claims_on[k] += claim.placements[k] > 0;
+    for (const ClaimDraw& draw : claim.draws) {
+      if (draw.cluster == kEverywhere) continue;
+      limits.clusters[draw.limit] = draw.cluster;
+      Seen& s = seen[draw.limit];
+      s.claims += draw.placements >= claim.placements[draw.cluster];
+      s.least = std::min(s.least, draw.slots), s.most = std::max(s.most, draw.slots);
+    }
+  }
+  for (const auto& cluster : alloc.clusters) limits.caps.push_back(RoomOn(cluster));
+  const auto is_cap = [&](int limit) {
+    const Seen& s = seen[limit];
+    return s.claims == claims_on[limits.clusters[limit]] && s.least == s.most;
+  };
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (const int k = limits.clusters[i]; k != kEverywhere && is_cap(static_cast<int>(i)))
+      limits.caps[k] = std::min(limits.caps[k], seen[i].most);
+  for (auto& claim : draws)
+    for (const ClaimDraw& draw : claim.draws)
+      if (draw.cluster != kEverywhere && !is_cap(draw.limit))
+        claim.on_clusters.push_back({draw.limit, draw.placements, draw.slots});
+  return limits;
 }
 
 /// Claims all of whose waiting jobs draw from one limit.
@@ -149,24 +196,31 @@ std::vector<Group> GroupsOf(const std::vector<Claim>& claims,
 }
 
 // What claims with limits on clusters can have together now: one binds where all draw from it.
-double RoomFor(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
-               const std::vector<int>& clusters, const Group& group) {
-  std::vector<int> drawing(clusters.size(), 0);   // placements, by limit
-  std::vector<double> most(clusters.size(), 0);   // slots, by limit
-  std::vector<int> on(alloc.clusters.size(), 0);  // placements
+double RoomFor(const std::vector<ClaimDraws>& draws, const ClusterLimits& limits,
+               const Group& group) {
+  std::vector<std::uint64_t> on(limits.caps.size() / 64 + 1, 0);
+  std::vector<int> drawing(limits.clusters.size(), 0);  // placements, by limit
+  std::vector<double> most(limits.clusters.size(), 0);  // slots, by limit
+  bool counted = false;
   for (const auto n : group.claims) {
-    for (std::size_t k = 0; k < on.size(); ++k) on[k] += draws[n].placements[k];
+    for (std::size_t w = 0; w < on.size(); ++w) on[w] |= draws[n].on[w];
     for (const OnCluster& draw : draws[n].on_clusters) {
       drawing[draw.limit] += draw.placements;
       most[draw.limit] = std::max(most[draw.limit], draw.slots);
+      counted = true;
     }
   }
-  std::vector<double> room(on.size(), 0);
-  for (std::size_t k = 0; k < on.size(); ++k)
-    if (on[k] > 0) room[k] = RoomOn(alloc.clusters[k]);
-  for (std::size_t i = 0; i < clusters.size(); ++i)
-    if (const int k = clusters[i]; k != kEverywhere && drawing[i] >= on[k])
-      room[k] = std::min(room[k], most[i]);
+  std::vector<double> room(limits.caps.size(), 0);
+  for (std::size_t k = 0; k < room.size(); ++k)
+    if (on[k / 64] >> k % 64 & 1) room[k] = limits.caps[k];
+  if (counted) {
+    std::vector<int> placements(room.size(), 0);
+    for (const auto n : group.claims)
+      for (std::size_t k = 0; k < room.size(); ++k) placements[k] += draws[n].placements[k];
+    for (std::size_t i = 0; i < drawing.size(); ++i)
+      if (drawing[i] > 0 && drawing[i] >= placements[limits.clusters[i]])
+        room[limits.clusters[i]] = std::min(room[limits.clusters[i]], most[i]);
+  }
   double sum = 0;
   for (const double slots : room) sum += slots;
   return sum;
@@ -179,13 +233,13 @@ struct Part {
   std::vector<double> each{};
 };
 
-Part PartOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
-            const std::vector<int>& clusters, std::vector<Claim>& claims, const Group& group) {
+Part PartOf(const std::vector<ClaimDraws>& draws, const ClusterLimits& limits,
+            std::vector<Claim>& claims, const Group& group) {
   Part part;
   part.each = group.each;
   // On clusters these are slots: several limits may bind together.
   if (!group.everywhere) part.each.assign(group.claims.size(), 1);
-  part.room = group.everywhere ? group.room : RoomFor(alloc, draws, clusters, group);
+  part.room = group.everywhere ? group.room : RoomFor(draws, limits, group);
   for (std::size_t n = 0; n < group.claims.size(); ++n) {
     Claim& claim = claims[group.claims[n]];
     part.room += part.each[n] * claim.held;
@@ -199,12 +253,11 @@ Part PartOf(const AllocationState& alloc, const std::vector<ClaimDraws>& draws,
 
 void DivideCommonLimits(const AllocationState& alloc, std::vector<Claim>& claims) {
   if (alloc.meters.empty() && alloc.classes.empty()) return;
-  std::vector<ClaimDraws> draws;
-  for (const auto& claim : claims) draws.push_back(DrawsOf(alloc, claim));
-  const auto clusters = ClustersOf(alloc, draws);
+  auto draws = DrawsOf(alloc, claims);
+  const auto limits = ClusterLimitsOf(alloc, draws);
   std::vector<Part> parts;
   for (const auto& group : GroupsOf(claims, draws))
-    parts.push_back(PartOf(alloc, draws, clusters, claims, group));
+    parts.push_back(PartOf(draws, limits, claims, group));
   // The tightest first: what it keeps from a claim is left to those of the next.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.room * b.weights < b.room * a.weights;
