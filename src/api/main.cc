@@ -1,5 +1,6 @@
 #include <malloc.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -41,8 +42,10 @@ void RaiseFileLimit() {
 }
 
 // Where we may, and PostgreSQL's sessions of readers with us (db/niceness.h); in a session of our
-// own, since the modules have another niceness.
+// own, since the modules have another niceness. What may come from the service's unit is ours
+// alone: no program that we start inherits it.
 void GoFirst() {
+  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   constexpr int kBeforeOthers = -5;
   const int nice = getpriority(PRIO_PROCESS, 0) + kBeforeOthers;
   if (setpriority(PRIO_PROCESS, 0, nice) != 0) return;
