@@ -31,7 +31,10 @@ CALLS = [
     ("PUT /uploads/{id}/blocks/{block}", "/uploads/{u}/blocks/0", "x\ny\n"),
     ("GET /uploads/{id}", "/uploads/{u}"),
     ("DELETE /uploads/{id}", "/uploads/{u}"),
+    ("PUT /campaigns/{id}", "/campaigns/{c}", {"state": "paused"}),
     ("POST /campaigns/{id}/jobs", "/campaigns/{c}/jobs", ["a", "b"]),
+    ("POST /campaigns/{id}/boost", "/campaigns/{c}/boost", {"tasks": [4]}),
+    ("PUT /campaigns/{id}", "/campaigns/{c}", {"state": "in_treatment"}),
     ("PUT /campaigns/{id}", "/campaigns/{c}", {"name": "three"}),
     ("PATCH /campaigns/{id}", "/campaigns/{c}", {"set": {"walltime": 7200}}),
     # reading
