@@ -54,6 +54,8 @@ constexpr Limit kFreeMb{"free-mb", 1000, "MB that stay free", "the disk of the d
                         "503 to parameters", "DATABASE_FREE_MB"};
 constexpr Limit kJdlBytes{"jdl-bytes", 64 << 20, "bytes", "each JDL", "400"};
 constexpr Limit kTasks{"tasks", 10'000'000, "parameters at once", "each campaign", "400"};
+constexpr Limit kBoostedTasks{"boosted-tasks", 10'000, "tasks boosted at once", "each request",
+                              "400"};
 constexpr Limit kTestCampaigns{"test-campaigns", 2, "active test campaigns", "each user", "403",
                                "rule test-campaigns"};
 constexpr Limit kSubscriptions{"subscriptions", 1000, "subscriptions to notifications", "each user",
@@ -64,9 +66,10 @@ constexpr Limit kLocalFileMb{"local-file-mb", 1024, "MB", "each file of a job on
                              "SIGXFSZ to the job", "LOCAL_MAX_FILE"};
 
 constexpr Limit kAll[] = {
-    kConnections, kAllConnections, kThreads,       kPace,          kStrangerThreads, kAllThreads,
-    kLongPolls,   kHeadBytes,      kHeaders,       kRequestTime,   kStrangerTime,    kBodyRate,
-    kBodyBytes,   kStrangerBytes,  kFormBytes,     kUploads,       kUploadMb,        kFreeMb,
-    kJdlBytes,    kTasks,          kTestCampaigns, kSubscriptions, kLocalJobs,       kLocalFileMb};
+    kConnections,  kAllConnections, kThreads,       kPace,          kStrangerThreads,
+    kAllThreads,   kLongPolls,      kHeadBytes,     kHeaders,       kRequestTime,
+    kStrangerTime, kBodyRate,       kBodyBytes,     kStrangerBytes, kFormBytes,
+    kUploads,      kUploadMb,       kFreeMb,        kJdlBytes,      kTasks,
+    kBoostedTasks, kTestCampaigns,  kSubscriptions, kLocalJobs,     kLocalFileMb};
 
 }  // namespace cigri::limits

@@ -1,6 +1,7 @@
 // Changes the priority of campaigns, and sends some of their tasks before the others.
 #include <cstdio>
 
+#include "core/limits.h"
 #include "core/text.h"
 #include "tools/common/options.h"
 #include "tools/common/terminal.h"
@@ -37,7 +38,7 @@ std::vector<std::string> Ids(const std::vector<std::string>& words) {
 // "4,10-20": tasks by their index from 0. More than the API takes at once are refused here, before
 // a range of all that there are fills the memory.
 json TasksOf(const std::string& text) {
-  constexpr std::int64_t kMost = 10000;
+  constexpr std::int64_t kMost = limits::kBoostedTasks.value;
   json tasks = json::array();
   for (const auto& part : Split(text, ',')) {
     const auto ends = Split(part, '-');

@@ -11,6 +11,7 @@
 #include "api/submit/batch_limits.h"
 #include "api/submit/once.h"
 #include "api/submit/submission.h"
+#include "core/limits.h"
 #include "core/pluralize.h"
 #include "core/text.h"
 #include "db/events.h"
@@ -160,17 +161,15 @@ Reply Retry(Context& context, const Request& request) {
   });
 }
 
-// FBS-13. What is boosted has rows until it is sent: not a whole campaign.
-constexpr std::size_t kMostBoosted = 10000;
-
 std::vector<std::int64_t> TasksToBoost(const Request& request) {
   const auto body = request.Json();
   const auto tasks = body.is_object() ? body.value("tasks", nlohmann::json()) : nlohmann::json();
   if (!tasks.is_array() || tasks.empty())
     throw BadRequest("say which tasks go first: {\"tasks\": [4, 10]}");
-  if (tasks.size() > kMostBoosted)
+  constexpr std::size_t kMost = limits::kBoostedTasks.value;  // each has rows until it is sent
+  if (tasks.size() > kMost)
     throw BadRequest(Pluralize(tasks.size(), "task") + " are too many to be boosted at once",
-                     "at most " + std::to_string(kMostBoosted));
+                     "at most " + std::to_string(kMost));
   std::vector<std::int64_t> idxs;
   for (const auto& task : tasks) {
     if (!task.is_number_unsigned() || task.get<std::int64_t>() < 0)
@@ -180,7 +179,7 @@ std::vector<std::int64_t> TasksToBoost(const Request& request) {
   return idxs;
 }
 
-// {"tasks": [4, 10]}: those that wait are sent before the others of their campaign.
+// FBS-13. {"tasks": [4, 10]}: those that wait are sent before the others of their campaign.
 Reply Boost(Context& context, const Request& request) {
   const auto idxs = TasksToBoost(request);
   return context.Transact([&](db::Tx& tx) {
