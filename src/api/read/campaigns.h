@@ -10,7 +10,7 @@ namespace cigri::api {
 /// replicas: these make a task be in flight twice.
 struct Numbers {
   std::int64_t total = 0, done = 0, failed = 0;
-  std::int64_t waiting = 0;  ///< not sent yet, or again; `user_requeues` of them are retried
+  std::int64_t waiting = 0;  ///< not sent yet, or again; `user_requeues`: retried or boosted
   std::int64_t user_requeues = 0;
   std::int64_t launching = 0, submitted = 0, remote_waiting = 0, running = 0;
   std::int64_t not_run = 0;  ///< parameters of a test campaign that become no task
