@@ -148,18 +148,20 @@ FOR KEY SHARE OF l SKIP LOCKED;
 -- returns: least_walltime_s int?, alone bool
 -- plan: generic
 -- Takes tasks to be retried of each campaign $1[i] for up to $2[i] jobs of $5[i] tasks on cluster
--- $4; those of rank 1 (exit code 67) only when the campaign has no fresh task left ($3[i]).
+-- $4; those of rank 1 (exit code 67) only when the campaign has no fresh task left ($3[i]), and but
+-- for boosted ones no more than $6[i] jobs.
 -- REQUIRES: each campaign once.
 -- A task avoids the clusters on which it failed for two minutes, then takes any. `alone`: it shares
 -- no job with others, since something else than a kill has ended one of its own, or it needs more
 -- time than the others. PostgreSQL cannot know that they are few: each is looked up from the first
 -- on, and deleted where it was found.
 WITH locked AS (
-    SELECT r.place, w.n::bigint * w.tasks_per_job AS room,
+    SELECT r.place,
+        CASE WHEN r.rank < 0 THEN w.n ELSE w.again END::bigint * w.tasks_per_job AS room,
         sum(CASE WHEN coalesce(t.alone, false) THEN w.tasks_per_job ELSE 1 END)
             OVER (PARTITION BY r.campaign_id ORDER BY r.rank, r.since, r.idx) AS taken
-    FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[])
-        AS w (campaign_id, n, no_fresh, tasks_per_job)
+    FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[], $6::int[])
+        AS w (campaign_id, n, no_fresh, tasks_per_job, again)
     CROSS JOIN LATERAL (
         SELECT t.ctid AS place, t.campaign_id, t.idx, t.rank, t.since
         FROM retry AS t

@@ -89,15 +89,16 @@ std::vector<Candidate> Store::Candidates(db::Tx& tx,
 
 Store::TasksByCampaign Store::TakeRetried(db::Tx& tx, const std::vector<Want>& wants) {
   db::RowSet<std::int64_t, int, bool> rows;  // campaign, most jobs, it has no fresh tasks
-  std::vector<int> tasks_per_job;
+  std::vector<int> tasks_per_job, again;
   for (const auto& w : wants) {
     if (!IsTask(w.kind)) continue;
-    rows.Add(w.campaign_id, RetryShare(w.n, w.fresh), w.fresh == 0);
+    rows.Add(w.campaign_id, w.n, w.fresh == 0);
     tasks_per_job.push_back(w.tasks_per_job);
+    again.push_back(RetryShare(w.n, w.fresh));
   }
   TasksByCampaign out;
   if (rows.empty()) return out;
-  for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_, tasks_per_job))
+  for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_, tasks_per_job, again))
     out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x,
                                     row.least_walltime_s.value_or(0), row.alone});
   return out;

@@ -95,6 +95,21 @@ TEST_F(RunnerStorePgTest, BoostedTasksAreClaimedFirstAndOnce) {
   ExpectConservation(campaign);
 }
 
+// A quarter is kept for fresh tasks from those that are sent again, not from these.
+TEST_F(RunnerStorePgTest, NoFreshTaskGoesBeforeABoostedOne) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 20});
+  GivenGrant(campaign, 1, 8);
+  Boost(campaign, {10, 11, 12, 13, 14, 15, 16});
+  Sql("UPDATE campaign_cursor SET next_idx = 3; INSERT INTO retry (campaign_id, idx, why) VALUES "
+      "(1, "
+      "0, ''), (1, 1, ''), (1, 2, '')");
+  std::vector<std::int64_t> sent;
+  for (const auto& batch : Claim())
+    for (const auto& task : batch.tasks) sent.push_back(task.idx);
+  EXPECT_EQ(sent, (std::vector<std::int64_t>{10, 11, 12, 13, 14, 15, 16, 3}));
+}
+
 // Each boost commits between a claim's snapshot and its lock sooner or later.
 TEST_F(RunnerStorePgTest, WhatIsBoostedDuringClaimsIsSentOnce) {
   constexpr int kTasks = 600;
@@ -137,7 +152,7 @@ TEST_F(RunnerStorePgTest, AClaimReadsTheFirstOfManyRetriesAlone) {
   for (const bool no_fresh : {false, true}) {
     db::Tx tx(*connection);
     const auto taken = tx.Exec(sql::kClaimRetry, std::vector{campaign}, std::vector{5},
-                               std::vector{no_fresh}, 1, std::vector{1});
+                               std::vector{no_fresh}, 1, std::vector{1}, std::vector{5});
     ASSERT_EQ(taken.size(), 5u);
     EXPECT_EQ(taken[0].idx, 19985) << "the first of rank 0";
     const auto read =
@@ -154,7 +169,7 @@ TEST_F(RunnerStorePgTest, AClaimReadsTheFirstOfManyRetriesAlone) {
     db::Tx tx(*connection);
     tx.Raw("DELETE FROM retry WHERE rank = 0");
     EXPECT_EQ(tx.Exec(sql::kClaimRetry, std::vector{campaign}, std::vector{5}, std::vector{false},
-                      1, std::vector{1})
+                      1, std::vector{1}, std::vector{5})
                   .size(),
               0u)
         << "before fresh tasks";

@@ -14,7 +14,8 @@ using nlohmann::json;
 struct GridmodOptions {
   tools::CommonOptions common;
   std::vector<std::string> campaigns;
-  std::string priority, boost;
+  std::string priority;
+  json tasks;  ///< to be boosted; null: none
   bool verbose = false;
 };
 
@@ -60,22 +61,24 @@ std::optional<int> Read(int argc, char** argv, GridmodOptions& o) {
   CommandLine line("gridmod",
                    "Changes the priority of campaigns, and which of their tasks go first.");
   std::vector<std::string> arguments;
+  std::string boost;
   tools::AddCommonOptions(line, o.common);
-  line.Add({{"ids", &arguments, "campaigns, as -c"},
-            {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
-            {"-p,--priority", &o.priority,
-             "0 (suspended) to 9, or highest, high, above_normal, normal, below_normal, low, "
-             "lowest, suspended; operators: urgent"},
-            {"-b,--boost", &o.boost,
-             "tasks to be sent before the others, by their index from 0: 4,10-20"},
-            {"-v,--verbose", &o.verbose, "also what the admission rules said"}});
+  line.Add(
+      {{"ids", &arguments, "campaigns, as -c"},
+       {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
+       {"-p,--priority", &o.priority,
+        "0 (suspended) to 9, or highest, high, above_normal, normal, below_normal, low, "
+        "lowest, suspended; operators: urgent"},
+       {"-b,--boost", &boost, "tasks to be sent before the others, by their index from 0: 4,10-20"},
+       {"-v,--verbose", &o.verbose, "also what the admission rules said"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns);
   if (o.campaigns.empty()) throw Fatal(kExitUsage, "no campaign given", "gridmod -c 12 -p low");
-  if (o.priority.empty() == o.boost.empty())
+  if (o.priority.empty() == boost.empty())
     throw Fatal(kExitUsage, "give one of -p and --boost",
                 "gridmod 12 -p low, or gridmod 12 --boost 4,10-20");
+  if (!boost.empty()) o.tasks = TasksOf(boost);
   return std::nullopt;
 }
 
@@ -99,11 +102,11 @@ void PrintChange(const std::string& id, const json& answer, bool verbose) {
 // Prints an error of one campaign; the others are changed all the same.
 int Change(tools::Api& api, const std::string& id, const GridmodOptions& o) {
   const std::string path = "/campaigns/" + id;
-  const auto answer = o.boost.empty()
+  const auto answer = o.tasks.is_null()
                           ? api.Patch(path, {{"set", {{"priority", Level(o.priority)}}}})
-                          : api.Post(path + "/boost", {{"tasks", TasksOf(o.boost)}});
+                          : api.Post(path + "/boost", {{"tasks", o.tasks}});
   if (answer.ok()) {
-    if (o.boost.empty())
+    if (o.tasks.is_null())
       PrintChange(id, answer.body, o.verbose);
     else
       std::printf("campaign %s: %s\n", id.c_str(), answer.body.value("message", "").c_str());
