@@ -387,6 +387,21 @@ TEST(CommonLimits, WhatAQuotaKeepsFromOneIsDividedAmongTheOthers) {
   EXPECT_EQ(s.Given(3), 58);
 }
 
+// Nor does one on the cluster bind the others: of 80 slots 10 are left to her, 35 to each of them.
+TEST(CommonLimits, WhatALimitLeavesToOneIsNotAllThatTheOthersHave) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(120).max_running = 80;
+  s.cluster(1).free = 80, s.cluster(1).running = s.cluster(1).running_slots = 40;
+  s.snapshot.config.quotas = {
+      {.scope = "user", .name = "alice", .cluster = s.cluster(1).name, .slots = 10}};
+  for (const char* user : {"alice", "bob", "carol"}) s.AddCampaign(1000, user);
+  s.placement(2, 1).in_flight = s.placement(2, 1).running = 40;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 10);
+  EXPECT_EQ(s.Given(2), 0);
+  EXPECT_EQ(s.Given(3), 30);
+}
+
 TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
   for (const auto policy : kAll) {
     PolicyFixture s(policy);
