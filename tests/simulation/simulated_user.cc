@@ -231,7 +231,7 @@ const Deed kDeeds[] = {
     {20, [](UserRequests& r, const Choice& c) { r.Resume(c.campaign); }},
     {15, [](UserRequests& r, const Choice& c) { r.EndAJob(c.campaign); }},
     {10, [](UserRequests& r, const Choice& c) { r.Retry(c.campaign); }},
-    {20, [](UserRequests& r, const Choice& c) { r.Boost(c.campaign); }},
+    {8, [](UserRequests& r, const Choice& c) { r.Boost(c.campaign); }},
     {4, [](UserRequests& r, const Choice& c) { r.Cancel(c.given_up); }},
     {8, [](UserRequests& r, const Choice& c) { r.Drain(c.cluster, world::Chance(50)); }},
     {8, [](UserRequests& r, const Choice& c) { r.EndDrain(c.cluster); }},
@@ -251,7 +251,7 @@ const Deed kDeeds[] = {
      [](UserRequests& r, const Choice& c) {
        c.ordered.empty() ? SendOrder(r, c) : r.SetClusters(c.ordered, c.cluster);
      }},
-    {14, SendOrder}};
+    {24, SendOrder}};
 
 }  // namespace
 
