@@ -42,8 +42,10 @@ install_packages() {
   printf '%d s\n' $((SECONDS - began))
 }
 
-# build_preset PRESET DIR LABEL [TARGET...]: configures and builds, with one line of progress.
-build_preset() {
+# build_preset PRESET DIR LABEL [TARGET...]: configures and builds, with one line of progress. Other
+# accounts may run what it makes, also where root's files are for root alone.
+build_preset() (
+  umask 022
   local preset=$1 dir=$2 label=$3 began=$SECONDS; shift 3
   # It is configured once: ninja itself asks CMake again when a file of the build has changed.
   local kept=$dir/preset
@@ -67,7 +69,7 @@ build_preset() {
   fi
   [ -t 1 ] && printf '\r'
   printf ' %s build     %s, %d s                          \n' "$label" "$dir/bin" $((SECONDS - began))
-}
+)
 
 # Without the simulator, which no grid needs to run.
 build_grid() { build_preset release build "$1" grid; }

@@ -32,11 +32,13 @@ TEST_F(ForOthersTest, AFolderThatEverybodyCanEnterIsUsedAsItIs) {
 
 TEST_F(ForOthersTest, BelowAFolderOfMode700TheProgramsAreCopiedToOneThatEverybodyCanEnter) {
   fs::permissions(top_, fs::perms(0700));
+  fs::permissions(top_ / "clone/bin/tool", fs::perms(0700));  // built with a umask of 077
   const fs::path copy = test::ForOthers(top_ / "clone/bin");
   EXPECT_NE(copy, top_ / "clone/bin");
   struct stat status {};
   ASSERT_EQ(stat((copy / "tool").c_str(), &status), 0);
   EXPECT_TRUE(status.st_mode & S_IXOTH);
+  EXPECT_TRUE(status.st_mode & S_IROTH);
   ASSERT_EQ(stat(copy.c_str(), &status), 0);
   EXPECT_TRUE(status.st_mode & S_IXOTH);
 }

@@ -21,7 +21,8 @@ bool OthersMayEnter(fs::path folder) {
 }
 
 // A copy of the files of a folder, removed at the end of the process. It lies as programs that were
-// installed do: the scripts of `cigri up --with` are next to it.
+// installed do: the scripts of `cigri up --with` are next to it, and others may run it whatever the
+// umask of who built it.
 class Copy {
  public:
   explicit Copy(const fs::path& folder) {
@@ -29,12 +30,17 @@ class Copy {
     if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
     fs::permissions(path_, fs::perms(0755));
-    fs::create_directories(path_ / "bin");
-    fs::create_directories(path_ / "share/cigri");
+    for (const char* const part : {"bin", "share", "share/cigri"}) {
+      fs::create_directory(path_ / part);
+      fs::permissions(path_ / part, fs::perms(0755));
+    }
     fs::create_symlink(CIGRI_SOURCE_DIR "/scripts/clusters", path_ / "share/cigri/clusters");
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.is_regular_file())
-        fs::copy_file(entry.path(), path_ / "bin" / entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
+      const fs::path copy = path_ / "bin" / entry.path().filename();
+      fs::copy_file(entry.path(), copy);
+      fs::permissions(copy, fs::perms(0055), fs::perm_options::add);
+    }
   }
   ~Copy() {
     std::error_code ignored;
