@@ -522,6 +522,27 @@ TEST_P(CigriTest, ASessionWaitsForALongStatementOfAServerThatAnswers) {
   fs::remove_all(server.dir);
 }
 
+// The first campaign of a new grid was told that nothing runs on a cluster, which the grid had
+// asked before it listened.
+TEST_P(CigriTest, UpWaitsUntilTheGridHasAnAnswerOfItsClusters) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  const auto run = [this](const std::string& sql) {
+    std::string conninfo;
+    std::getline(std::ifstream(home.conninfo_file()) >> std::ws, conninfo);
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw(sql);
+    tx.Commit();
+  };
+  run("INSERT INTO cluster_status (cluster_id, failing_since) SELECT id, now() FROM clusters WHERE "
+      "name = 'alpha'");
+  const auto up = Cigri({"up", "--timeout", "1"});
+  EXPECT_EQ(up.code, 69) << up.output;
+  EXPECT_NE(up.output.find("no answer from alpha to the grid"), std::string::npos) << up.output;
+  run("UPDATE cluster_status SET failing_since = NULL");
+  EXPECT_EQ(Cigri({"up", "--timeout", "1"}).code, 0);
+}
+
 TEST_P(CigriTest, ADatabaseOfAnotherBuildIsRefusedAndNothingIsLeftRunning) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   {

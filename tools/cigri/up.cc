@@ -1,9 +1,11 @@
 #include <signal.h>
+#include <sql/cluster_status.h>
 #include <sql/clusters.h>
 #include <sql/grid.h>
 #include <sql/restores.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -214,6 +216,15 @@ std::vector<std::string> Silent(const Home& home, const Config& config, db::Conn
   if (!AnswersHealth(config.Get("API_SOCKET", home.socket("api.sock")))) silent.push_back("api");
   for (const auto& cluster : clusters)
     if (!AnswersHealth(home.grid_socket(cluster.name))) silent.push_back(cluster.name);
+  if (!silent.empty()) return silent;
+  // The grid may have asked one before it listened. It asks again soon, but who submits until then
+  // is told that nothing runs there. What a leader of another host sees is not waited for.
+  if (!OtherLeader(home, connection).empty()) return silent;
+  db::Tx tx(connection);
+  for (const auto& row : tx.Exec(sql::kClusterHealth))
+    if (row.failing_s && std::any_of(clusters.begin(), clusters.end(),
+                                     [&](const auto& ours) { return ours.name == row.name; }))
+      silent.push_back(row.name + " to the grid");
   return silent;
 }
 
