@@ -18,10 +18,11 @@ SELECT epoch FROM grid;
 -- returns: ended bool
 -- Ends the session that holds the leader's lock when its lease is over: its process is paused, or
 -- its host or the way to it is gone. Not a session that took the lock just now and has no lease
--- yet.
+-- yet; a server with track_activities off does not know which one that is.
 SELECT pg_terminate_backend(l.pid) AS ended
 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid), leader_lease AS e
-WHERE e.ends_at < clock_timestamp() AND a.state_change < clock_timestamp() - interval '3 seconds'
+WHERE e.ends_at < clock_timestamp()
+    AND coalesce(a.state_change, a.backend_start) < clock_timestamp() - interval '3 seconds'
     AND l.granted AND l.locktype = 'advisory' AND l.objsubid = 2
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND l.classid::bigint = hashtext('cigri almighty')::bigint & 4294967295

@@ -50,5 +50,19 @@ TEST_F(ElectionPgTest, ACandidateThatCannotBeginYetIsNotEndedByAnother) {
   EXPECT_FALSE(stands_by.Try());
 }
 
+// A leader that stood still led for ever where nobody saw since when its session did nothing.
+TEST_F(ElectionPgTest, ALeaderThatStandsStillIsReplacedAlsoWhereTheServerTracksNoActivities) {
+  Sql("ALTER ROLE CURRENT_USER SET track_activities = off");
+  const Term term{std::chrono::seconds(1)};
+  const auto first = Candidate(conninfo(), term).Try();
+  Candidate stands_by(conninfo(), term);
+  std::optional<Leadership> second;
+  EXPECT_TRUE(test::Await([&] { return (second = stands_by.Try()).has_value(); }));
+  Sql("ALTER ROLE CURRENT_USER RESET track_activities");
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->epoch, first->epoch + 1);
+}
+
 }  // namespace
 }  // namespace cigri::almighty
