@@ -29,13 +29,14 @@ constexpr const char* kWriteSettings =
     "SET default_transaction_isolation = 'read committed'";
 
 // Whatever role, database or server say: leader and modules hold sessions that are idle for long,
-// and clients parse the times of the API.
+// clients parse the times of the API, and NULL in an array is not a word.
 // PostgreSQL 12 and 13 have no limit for idle sessions.
 constexpr const char* kSessionSettings =
     "; SELECT set_config('idle_session_timeout', '0', false)"
     " WHERE current_setting('idle_session_timeout', true) IS NOT NULL; "
     "SET DateStyle = 'ISO'; SET lock_timeout = '20s'; "
-    "SET idle_in_transaction_session_timeout = '60s'; SET jit = off";
+    "SET idle_in_transaction_session_timeout = '60s'; SET jit = off; "
+    "SET extra_float_digits = 1; SET array_nulls = on; SET standard_conforming_strings = on";
 
 struct Inbox : pqxx::notification_receiver {
   Inbox(pqxx::connection_base& c, const std::string& channel, std::set<std::string>& seen)

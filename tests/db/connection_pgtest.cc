@@ -382,7 +382,8 @@ TEST_F(ConnectionPgTest, WhenNoServerTakesASessionTheFirstSaysWhy) {
 TEST_F(ConnectionPgTest, SettingsOfTheSiteThatWouldStopTheGridAreNotThoseOfItsSessions) {
   const std::string site =
       " options='-c default_transaction_isolation=serializable -c idle_session_timeout=1s"
-      " -c DateStyle=SQL,DMY'";
+      " -c DateStyle=SQL,DMY -c extra_float_digits=-3 -c array_nulls=off"
+      " -c standard_conforming_strings=off'";
   if (pqxx::connection(conninfo()).server_version() < 140000) GTEST_SKIP() << "no such limit";
   db::Connection writes(conninfo() + site, "test");
   db::Connection reads(conninfo() + site, "test", std::chrono::seconds(60), 0,
@@ -390,10 +391,16 @@ TEST_F(ConnectionPgTest, SettingsOfTheSiteThatWouldStopTheGridAreNotThoseOfItsSe
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   const db::Query<SettingsRow> settings{
       "Settings",
-      "SELECT current_setting('transaction_isolation') || ' ' || '2026-12-24 18:00'::timestamp"};
-  EXPECT_EQ(db::Tx(writes).One(settings).text, "read committed 2026-12-24 18:00:00");
+      "SELECT current_setting('transaction_isolation') || ' ' || '2026-12-24 18:00'::timestamp || "
+      "' ' || 1893456000.123456::double precision || ' \\n'"};
+  const std::string same = " 2026-12-24 18:00:00 1893456000.123456 \\n";
+  EXPECT_EQ(db::Tx(writes).One(settings).text, "read committed" + same);
   db::Tx snapshot(reads, db::Tx::Snapshot{});
-  EXPECT_EQ(snapshot.One(settings).text, "repeatable read 2026-12-24 18:00:00");
+  EXPECT_EQ(snapshot.One(settings).text, "repeatable read" + same);
+  const db::Query<NumberRow> nulls{
+      "Nulls", "SELECT count(*) AS n FROM unnest($1::int[]) AS a (value) WHERE value IS NULL"};
+  EXPECT_EQ(db::Tx(writes).One(nulls, std::vector<std::optional<std::int64_t>>{1, std::nullopt}).n,
+            1);
 }
 
 TEST_F(ConnectionPgTest, ASessionWithoutALimitWaits) {
