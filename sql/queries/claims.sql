@@ -79,19 +79,22 @@ FOR SHARE OF c;
 -- (no first_idx): whoever waited for it would keep all others of this cluster waiting.
 -- `at_boosted`: PassBoosted must follow, in this transaction.
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
--- computed from a row read before its lock: FOR UPDATE comes first.
+-- computed from a row read before its lock: FOR UPDATE comes first. Constraints are checked on the
+-- row as the statement's snapshot has it before its last version is looked for: so what they compare
+-- is set to what was locked.
 WITH wanted AS (
     SELECT * FROM unnest($1::bigint[], $2::int[]) AS w (campaign_id, n)
 ), range AS (
     SELECT c.campaign_id, c.next_idx AS first_idx,
         least(c.next_idx + w.n, c.ntasks, c.next_boosted) AS end_idx,
-        c.next_boosted
+        c.ntasks, c.boosted, c.next_boosted
     FROM campaign_cursor AS c
     JOIN wanted AS w USING (campaign_id)
     FOR UPDATE OF c SKIP LOCKED
 ), moved AS (
     UPDATE campaign_cursor AS c
-    SET next_idx = range.end_idx
+    SET next_idx = range.end_idx, ntasks = range.ntasks, boosted = range.boosted,
+        next_boosted = range.next_boosted
     FROM range
     WHERE c.campaign_id = range.campaign_id AND range.end_idx > range.first_idx
 )

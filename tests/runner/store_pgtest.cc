@@ -137,6 +137,40 @@ TEST_F(RunnerStorePgTest, WhatIsBoostedDuringClaimsIsSentOnce) {
   ExpectConservation(campaign);
 }
 
+// "violates check constraint": a claim that began before a change of the cursor was committed, and
+// locked it after that, compared its range with the number of tasks before. One in some hundreds
+// did.
+TEST_F(RunnerStorePgTest, TasksThatAreAddedDuringClaimsAreClaimed) {
+  constexpr int kAdded = 2000, kRunners = 2;
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  std::atomic<std::int64_t> claimed = 0;
+  std::atomic<bool> failed = false;
+  std::vector<std::future<void>> runners;
+  for (int i = 0; i < kRunners; ++i)
+    runners.push_back(std::async(std::launch::async, [&] {
+      auto c = Connect();
+      try {
+        while (claimed < kAdded + 1 && !failed) {
+          db::Tx tx(*c, db::Tx::Sync::kOff);
+          for (const auto& row : tx.Exec(sql::kClaimFresh, std::vector{campaign}, std::vector{5}))
+            claimed += row.n;
+          tx.Commit();
+        }
+      } catch (...) {
+        failed = true;
+        throw;
+      }
+    }));
+  auto c = Connect();
+  for (int i = 0; i < kAdded && !failed; ++i) {
+    db::Tx tx(*c, db::Tx::Sync::kOff);
+    tx.Raw("UPDATE campaign_cursor SET ntasks = ntasks + 1");
+    tx.Commit();
+  }
+  for (auto& runner : runners) EXPECT_NO_THROW(runner.get());
+}
+
 // 415 ms a claim with half a million retries: all of them were sorted.
 TEST_F(RunnerStorePgTest, AClaimReadsTheFirstOfManyRetriesAlone) {
   GivenClusters(1);
