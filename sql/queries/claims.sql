@@ -80,7 +80,7 @@ FOR SHARE OF c;
 -- `at_boosted`: PassBoosted must follow, in this transaction.
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
 -- computed from a row read before its lock: FOR UPDATE comes first. Constraints are checked on the
--- row as the statement's snapshot has it before its last version is looked for: so what they compare
+-- row as the statement's snapshot has it, before its last version is looked for: what they compare
 -- is set to what was locked.
 WITH wanted AS (
     SELECT * FROM unnest($1::bigint[], $2::int[]) AS w (campaign_id, n)

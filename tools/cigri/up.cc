@@ -217,8 +217,8 @@ std::vector<std::string> Silent(const Home& home, const Config& config, db::Conn
   for (const auto& cluster : clusters)
     if (!AnswersHealth(home.grid_socket(cluster.name))) silent.push_back(cluster.name);
   if (!silent.empty()) return silent;
-  // The grid may have asked one before it listened. It asks again soon, but who submits until then
-  // is told that nothing runs there. What a leader of another host sees is not waited for.
+  // The grid may have asked one before it listened. It asks again soon, but until then whoever
+  // submits reads that nothing runs there. What a leader of another host sees is not waited for.
   if (!OtherLeader(home, connection).empty()) return silent;
   db::Tx tx(connection);
   for (const auto& row : tx.Exec(sql::kClusterHealth))
