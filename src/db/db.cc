@@ -34,7 +34,7 @@ constexpr const char* kWriteSettings =
 constexpr const char* kSessionSettings =
     "; SELECT set_config('idle_session_timeout', '0', false)"
     " WHERE current_setting('idle_session_timeout', true) IS NOT NULL; "
-    "SET DateStyle = 'ISO'; SET lock_timeout = '20s'; "
+    "SET client_encoding = 'UTF8'; SET DateStyle = 'ISO'; SET lock_timeout = '20s'; "
     "SET idle_in_transaction_session_timeout = '60s'; SET jit = off; "
     "SET extra_float_digits = 1; SET array_nulls = on; SET standard_conforming_strings = on";
 

@@ -60,6 +60,17 @@ namespace {
   throw Fatal(kExitConfig, "the database holds " + state.detail + "; nothing was written to it",
               "name an empty database in DATABASE_NAME (or PGDATABASE)");
 }
+
+// In another one parameters and names cannot be stored, or are not what their users wrote.
+void RequireUnicode(Connection& connection) {
+  Tx tx(connection);
+  const auto encoding =
+      Native(tx).exec("SELECT current_setting('server_encoding')")[0][0].as<std::string>();
+  if (encoding == "UTF8") return;
+  throw Fatal(kExitConfig, "the database has encoding " + encoding + ", a grid needs UTF8",
+              "make another one: createdb -E UTF8 -T template0 --locale=C.UTF-8 NAME, and name it "
+              "in DATABASE_NAME (or PGDATABASE)");
+}
 }  // namespace
 
 void Migrate(Connection& connection) {
@@ -67,6 +78,7 @@ void Migrate(Connection& connection) {
     const auto state = InspectSchema(connection);
     if (state.kind == SchemaKind::kOurs) return;
     if (state.kind != SchemaKind::kEmpty && state.kind != SchemaKind::kOlder) Refuse(state);
+    if (state.kind == SchemaKind::kEmpty) RequireUnicode(connection);
     Tx tx(connection);
     Native(tx).exec("SELECT pg_advisory_xact_lock(hashtext('cigri migrate ' || current_schema()))");
     const bool fresh =

@@ -1,6 +1,7 @@
 #include <sql/migrations.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "tests/support/pg.h"
 
 namespace cigri {
@@ -66,6 +67,26 @@ TEST_F(MigratePgTest, ADatabaseThatIsNotOursIsNeverWritten) {
                 "current_schema()")[0][0]
                 .as<int>(),
             1);
+}
+
+// As a server has it that was made without a locale, or long ago.
+TEST_F(MigratePgTest, ADatabaseOfAnotherEncodingIsRefusedWithTheWayToMakeOne) {
+  for (const std::string encoding : {"SQL_ASCII", "LATIN1"}) {
+    pqxx::connection server(test::TestServer());
+    const std::string name = "d_" + RandomHex(6);
+    const auto now = [&](const std::string& sql) { pqxx::nontransaction(server).exec(sql); };
+    now("CREATE DATABASE " + name + " ENCODING '" + encoding + "' LOCALE 'C' TEMPLATE template0");
+    try {
+      db::Connection other(test::TestServer() + " dbname=" + name, "test");
+      db::Migrate(other);
+      ADD_FAILURE() << encoding;
+    } catch (const Fatal& e) {
+      EXPECT_EQ(e.code(), kExitConfig);
+      EXPECT_EQ(e.what(), "the database has encoding " + encoding + ", a grid needs UTF8");
+      EXPECT_NE(e.hint().find("createdb -E UTF8"), std::string::npos);
+    }
+    now("DROP DATABASE " + name);
+  }
 }
 
 TEST_F(MigratePgTest, ACigri3DatabaseIsRefusedByName) {
