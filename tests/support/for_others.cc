@@ -29,6 +29,8 @@ class Copy {
     char name[] = "/tmp/cigri-bin-XXXXXX";
     if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
+    // They name files that others cannot read, and without these a sanitizer does not start.
+    for (const char* options : {"TSAN_OPTIONS", "LSAN_OPTIONS"}) unsetenv(options);
     fs::permissions(path_, fs::perms(0755));
     for (const char* const part : {"bin", "share", "share/cigri"}) {
       fs::create_directory(path_ / part);
