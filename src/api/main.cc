@@ -59,12 +59,14 @@ void Listen(ApiServer& server, const Config& config) {
   // The grid that an ordinary user has started runs that user's jobs alone. Whoever configures a
   // socket, for a grid of a service account, serves everybody.
   const bool for_all = geteuid() == 0 || config.Has("API_SOCKET");
+  // The socket comes last: who asks there learns that all of it is served.
+  if (config.Has("API_LISTEN")) {
+    const int port = server.ListenTcp(config.Get("API_LISTEN"));
+    log::info("serving on {} (port {}){}", config.Get("API_LISTEN"), port,
+              config.Has("API_TLS_CERT") ? ", TLS" : "");
+  }
   server.ListenUnix(socket, for_all ? 0666 : 0600);
   log::info("serving on {}", socket);
-  if (!config.Has("API_LISTEN")) return;
-  const int port = server.ListenTcp(config.Get("API_LISTEN"));
-  log::info("serving on {} (port {}){}", config.Get("API_LISTEN"), port,
-            config.Has("API_TLS_CERT") ? ", TLS" : "");
 }
 
 // A fresh grid has the shipped admission rules and the policy preset `site-default`; what an

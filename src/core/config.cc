@@ -170,6 +170,15 @@ bool Config::GetBool(const std::string& key, bool fallback) const {
                                it->second.text + "\" is neither true nor false");
 }
 
+std::optional<ListenAddress> ParseListenAddress(const std::string& text) {
+  static const Pattern kAddress(R"re(^(\[([^] []+)\]|([^]:/ []+)):([0-9]{1,5})$)re");
+  const auto match = kAddress.Find(text);
+  if (!match) return std::nullopt;
+  const int port = std::stoi(match.Text(4));
+  if (port > 65535) return std::nullopt;
+  return ListenAddress{match.Has(2) ? match.Text(2) : match.Text(3), port};
+}
+
 std::vector<std::string> Config::Warnings() const {
   std::vector<std::string> out;
   for (const auto& [key, value] : values_) {

@@ -44,6 +44,15 @@ class Config {
   std::map<std::string, Value> values_;
 };
 
+/// Where a TCP server listens; port 0: any that is free.
+struct ListenAddress {
+  std::string host;  ///< a name or a numeric address, without brackets
+  int port = 0;
+};
+/// "127.0.0.1:8080", "host:8080", "[::1]:8080"; nothing for anything else.
+std::optional<ListenAddress> ParseListenAddress(const std::string& text);
+inline constexpr const char* kListenAddressHint = "write it as 127.0.0.1:8080 or [::1]:8080";
+
 /// Every key that some program reads. The manual has each.
 const std::vector<std::string>& KnownKeys();
 

@@ -38,6 +38,10 @@ void CheckValues(const Config& config) {
     if (config.GetDouble(key, 0) > 86400)
       throw Fatal(kExitConfig, config.file() + ": " + key + " = \"" + config.Get(key) +
                                    "\" is not a number of seconds from 0 to 86400");
+  const std::string listen = config.Get("API_LISTEN");
+  if (config.Has("API_LISTEN") && !ParseListenAddress(listen))
+    throw Fatal(kExitConfig, config.file() + ": API_LISTEN = \"" + listen + "\" is no address",
+                kListenAddressHint);
 }
 
 }  // namespace cigri

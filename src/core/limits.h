@@ -14,7 +14,8 @@ struct Limit {
   const char* setting = "";  ///< what an operator changes; "": it is compiled in
 };
 
-// A caller is a user (unix socket, token, named by a proxy) or an address without a valid token.
+// A caller is a user (unix socket, token, named by a proxy) or an address without a valid token: an
+// IPv4 address, or the /64 that an IPv6 address is in.
 constexpr Limit kConnections{
     "connections", 64, "connections", "each caller",
     "its connection that has waited longest for a request is closed; 429 when none waits"};

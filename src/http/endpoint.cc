@@ -12,7 +12,8 @@ Endpoint Endpoint::Parse(const std::string& url) {
   const auto bad = [&]() -> Fatal {
     return Fatal(
         kExitConfig, "\"" + url + "\" is no address of an API",
-        "like unix:/run/cigri/api.sock, http://host:6668/oarapi-cigri or https://host/api");
+        "like unix:/run/cigri/api.sock, http://host:6668/oarapi-cigri, https://host/api or "
+        "http://[2001:db8::1]:6668/api");
   };
   if (StartsWith(url, "unix:")) {
     e.scheme = "unix";
@@ -40,7 +41,11 @@ Endpoint Endpoint::Parse(const std::string& url) {
       e.port = *port;
       rest.resize(colon);
     }
-    if (rest.empty() || rest.find_first_of(" @\t") != rest.npos) throw bad();
+    const bool in_brackets =
+        rest.size() > 2 && rest.front() == '[' && rest.find(']') == rest.size() - 1;
+    if (rest.empty() || rest.find_first_of(" @\t") != rest.npos ||
+        (!in_brackets && rest.find_first_of(":[]") != rest.npos))
+      throw bad();  // an IPv6 address is in brackets
     e.host = rest;
   }
   while (!e.prefix.empty() && e.prefix.back() == '/') e.prefix.pop_back();

@@ -28,7 +28,8 @@ int MakeEpoll(int wake) {
 }
 
 std::string CallerOf(const Peer& peer) {
-  return peer.unix_socket ? "uid " + std::to_string(peer.uid) : "address " + peer.address;
+  return peer.unix_socket ? "uid " + std::to_string(peer.uid)
+                          : "address " + NetworkOf(peer.address);
 }
 
 bool IsAddress(const std::string& caller) { return caller.rfind("address ", 0) == 0; }

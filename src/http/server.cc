@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -141,6 +142,13 @@ bool GuardServer::BindUnix(const std::string& path, int mode, std::string* why) 
 }
 
 bool GuardServer::BindTcp(const std::string& host, int port, std::string* why) {
+  port_ = -1;
+  addrinfo* found = nullptr;
+  if (const int failed = getaddrinfo(host.c_str(), nullptr, nullptr, &found); failed != 0) {
+    *why = "cannot listen on " + host + ": " + gai_strerror(failed);
+    return false;
+  }
+  freeaddrinfo(found);
   port_ = port;
   if (port == 0) {
     port_ = bind_to_any_port(host);

@@ -79,6 +79,23 @@ TEST(ConfigTest, EachValueThatAProgramReadsAsANumberIsLookedAtBefore) {
   EXPECT_THROW(CheckValues(Config::Parse("LEADER_TERM = \"20000000000\"", "f")), Fatal);
 }
 
+TEST(ConfigTest, AnAddressToListenOnHasAPortAndBracketsAroundColons) {
+  const auto read = [](const std::string& text) {
+    const auto address = ParseListenAddress(text);
+    return address ? address->host + " " + std::to_string(address->port) : "";
+  };
+  EXPECT_EQ(read("127.0.0.1:8080"), "127.0.0.1 8080");
+  EXPECT_EQ(read("grid.example.org:0"), "grid.example.org 0");
+  EXPECT_EQ(read("[::1]:8080"), "::1 8080");
+  EXPECT_EQ(read("[fe80::1%eth0]:8080"), "fe80::1%eth0 8080");
+  for (const char* text :
+       {"", "8080", ":8080", "::1:8080", "[::1]", "[]:1", "a:b", "a:65536", "a:1x"}) {
+    EXPECT_EQ(read(text), "") << text;
+    EXPECT_THROW(CheckValues(Config::Parse("API_LISTEN = \"" + std::string(text) + "\"", "f")),
+                 Fatal);
+  }
+}
+
 TEST(ConfigTest, AKeyOfCigri3WithoutEffectIsReportedWithWhatHasItHere) {
   EXPECT_EQ(WarningsOf("STRESS_FACTOR = 0.8\nNOTIFICATIONS_XMPP_PORT = 25\nAPI_BASE = /x\n"),
             "cigri.conf:2: NOTIFICATIONS_XMPP_PORT of CiGri 3 has no effect here; instead: "

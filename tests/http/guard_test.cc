@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/error.h"
 #include "core/text.h"
 #include "http/client.h"
 #include "http/server.h"
@@ -314,6 +315,47 @@ TEST(ClientTest, AnAnswerThatHasNoEndIsGivenUp) {
   }
   server.stop();
   serves.join();
+}
+
+TEST(PeerTest, AnAddressIsWrittenInOneWayAndAHostHasANetworkForItself) {
+  EXPECT_EQ(PlainAddress("::ffff:10.0.0.3"), "10.0.0.3");
+  EXPECT_EQ(PlainAddress("2001:DB8:0:0::3"), "2001:db8::3");
+  EXPECT_EQ(PlainAddress("10.0.0.3"), "10.0.0.3");
+  EXPECT_EQ(NetworkOf("10.0.0.3"), "10.0.0.3");
+  EXPECT_EQ(NetworkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+  EXPECT_EQ(NetworkOf("fe80::1%eth0"), "fe80::/64");
+}
+
+// "cannot listen on [::1]:8080: No such file or directory".
+TEST(PeerTest, AServerOfBothKindsKnowsItsClientsByTheirOwnAddresses) {
+  GuardServer server{Limits{}};
+  server.Get("/who", [](const httplib::Request& q, httplib::Response& r) {
+    r.set_content(PeerOf(q).address + " " + q.get_header_value("Host"), "text/plain");
+  });
+  std::string why;
+  if (!server.BindTcp("::", 0, &why)) GTEST_SKIP() << "no IPv6 here: " << why;
+  std::thread serves([&] { server.Serve(); });
+  server.AwaitServing();
+  const std::string port = std::to_string(server.port());
+  for (const auto& [host, address] :
+       {std::pair("[::1]", "::1"), std::pair("127.0.0.1", "127.0.0.1")}) {
+    Client client(Endpoint::Parse("http://" + std::string(host) + ":" + port), {});
+    EXPECT_EQ(client.Get("/who").body, std::string(address) + " " + host + ":" + port);
+  }
+  server.Stop();
+  serves.join();
+  GuardServer nowhere{Limits{}};
+  EXPECT_FALSE(nowhere.BindTcp("no.such.host.invalid", 0, &why));
+  EXPECT_NE(why.find("cannot listen on no.such.host.invalid: "), std::string::npos) << why;
+}
+
+TEST(EndpointTest, AnIpv6AddressIsInBrackets) {
+  const auto e = Endpoint::Parse("http://[::1]:6668/oarapi");
+  EXPECT_EQ(e.host + " " + std::to_string(e.port) + " " + e.prefix, "[::1] 6668 /oarapi");
+  EXPECT_EQ(Endpoint::Parse("https://[2001:db8::1]").port, 443);
+  for (const char* bad :
+       {"http://::1:80", "http://[::1", "http://::1]", "http://[]:1", "http://[a]b:1"})
+    EXPECT_THROW(Endpoint::Parse(bad), Fatal) << bad;
 }
 
 // As the body: a header, or the length of a chunk, that has no end.

@@ -29,7 +29,9 @@ std::string DefaultSocket(const Site& site) {
 
 std::string SiteAddress(const Config& config) {
   const bool tls = config.GetBool("API_SSL", false);
-  return std::string(tls ? "https://" : "http://") + config.Get("API_HOST") + ":" +
+  std::string host = config.Get("API_HOST");
+  if (host.find(':') != host.npos && host.front() != '[') host = "[" + host + "]";
+  return std::string(tls ? "https://" : "http://") + host + ":" +
          config.Get("API_PORT", tls ? "443" : "80") + config.Get("API_BASE");
 }
 

@@ -66,14 +66,15 @@ std::set<std::string> SplitNames(const std::string& list) {
 Identity::Identity(Context& context)
     : context_(context),
       header_(HeaderName(context.config.Get("API_HEADER_USERNAME", "HTTP_X_CIGRI_USER"))),
-      proxies_(SplitNames(context.config.Get("API_TRUSTED_PROXY"))),
       operators_(SplitNames(context.config.Get("API_OPERATORS"))) {
   operators_.insert("root");
   if (const std::string owner = OwnName(); !owner.empty()) operators_.insert(owner);
-  for (const std::string& proxy : proxies_)
-    if (StartsWith(proxy, "unix:"))
-      if (const passwd* pw = getpwnam(proxy.c_str() + 5); pw != nullptr)
-        proxy_uids_.insert(static_cast<int>(pw->pw_uid));
+  for (const std::string& proxy : SplitNames(context.config.Get("API_TRUSTED_PROXY"))) {
+    if (!StartsWith(proxy, "unix:"))
+      proxies_.insert(http::PlainAddress(proxy));
+    else if (const passwd* pw = getpwnam(proxy.c_str() + 5); pw != nullptr)
+      proxy_uids_.insert(static_cast<int>(pw->pw_uid));
+  }
 }
 
 bool Identity::IsProxy(const http::Peer& peer) const {

@@ -6,6 +6,7 @@
 #include "api/http/cigri3.h"
 #include "api/http/foreign_pages.h"
 #include "api/http/metrics.h"
+#include "core/config.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -158,16 +159,13 @@ void ApiServer::ListenUnix(const std::string& path, int mode) {
 }
 
 int ApiServer::ListenTcp(const std::string& address) {
-  const auto colon = address.rfind(':');
-  char* end = nullptr;
-  const long port = colon == address.npos ? -1 : std::strtol(address.c_str() + colon + 1, &end, 10);
-  if (port < 0 || port > 65535 || *end != '\0')
-    throw Fatal(kExitConfig, "API_LISTEN = \"" + address + "\" is no address",
-                "write it as 127.0.0.1:8080");
+  const auto listen = ParseListenAddress(address);
+  if (!listen)
+    throw Fatal(kExitConfig, "API_LISTEN = \"" + address + "\" is no address", kListenAddressHint);
   auto server = MakeServer();
   server->tls = tls_;
   std::string why;
-  if (!server->BindTcp(address.substr(0, colon), static_cast<int>(port), &why))
+  if (!server->BindTcp(listen->host, listen->port, &why))
     throw Fatal(kExitUnavailable, "cannot serve: " + why);
   const int bound = server->port();
   Serve(std::move(server));
