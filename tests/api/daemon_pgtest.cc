@@ -86,6 +86,21 @@ TEST_F(DaemonPgTest, ItServesEndsOnSigtermAndLeavesNoSocket) {
   EXPECT_FALSE(std::filesystem::exists(home_ / "run/api.sock"));
 }
 
+// It answered on its socket, so that `cigri up` said that the grid was up, and ended.
+TEST_F(DaemonPgTest, WhereItCannotListenOnItsAddressItServesNobody) {
+  std::ofstream(home_ / "cigri.conf") << "API_LISTEN = \"no.such.host.invalid:8080\"\n";
+  const std::string says = home_ / "says";
+  const pid_t pid =
+      Start({}, {"/bin/sh", "-c",
+                 "CIGRICONFFILE=" + (home_ / "cigri.conf").string() + " exec \"$0\" 2> " + says});
+  EXPECT_EQ(ExitOf(pid), 69);
+  std::stringstream text;
+  text << std::ifstream(says).rdbuf();
+  EXPECT_NE(text.str().find("cannot listen on no.such.host.invalid: "), std::string::npos)
+      << text.str();
+  EXPECT_EQ(text.str().find("serving on"), std::string::npos) << text.str();
+}
+
 // Among 50 users who submit, 200 readers waited ten times as long as alone (bench/crowd.py).
 TEST_F(DaemonPgTest, WhereItMayItGoesFirstWithItsReadersAndSubmissionsDoNot) {
   const auto nice_of = [](pid_t pid) { return getpriority(PRIO_PROCESS, static_cast<id_t>(pid)); };
