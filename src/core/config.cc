@@ -135,6 +135,12 @@ std::string Config::Get(const std::string& key, const std::string& fallback) con
   return it == values_.end() ? fallback : it->second.text;
 }
 
+std::string Config::Named(const std::string& key) const {
+  const auto it = values_.find(key);
+  const Value value = it == values_.end() ? Value() : it->second;
+  return file_ + ":" + std::to_string(value.line) + ": " + key + " = \"" + value.text + "\"";
+}
+
 std::int64_t Config::GetInt(const std::string& key, std::int64_t fallback, std::int64_t least,
                             std::int64_t most) const {
   const auto it = values_.find(key);
@@ -143,9 +149,8 @@ std::int64_t Config::GetInt(const std::string& key, std::int64_t fallback, std::
   errno = 0;
   const long long n = std::strtoll(it->second.text.c_str(), &end, 10);
   if (errno != 0 || it->second.text.empty() || *end != '\0' || n < least || n > most)
-    throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
-                                 it->second.text + "\" is not a whole number from " +
-                                 std::to_string(least) + " to " + std::to_string(most));
+    throw Fatal(kExitConfig, Named(key) + " is not a whole number from " + std::to_string(least) +
+                                 " to " + std::to_string(most));
   return n;
 }
 
@@ -155,8 +160,7 @@ double Config::GetDouble(const std::string& key, double fallback) const {
   char* end = nullptr;
   const double x = std::strtod(it->second.text.c_str(), &end);
   if (it->second.text.empty() || *end != '\0' || !(x >= 0) || x > 1e12)
-    throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
-                                 it->second.text + "\" is not a number from 0");
+    throw Fatal(kExitConfig, Named(key) + " is not a number from 0");
   return x;
 }
 
@@ -166,8 +170,7 @@ bool Config::GetBool(const std::string& key, bool fallback) const {
   const std::string word = Lower(it->second.text);
   if (word == "true" || word == "yes" || word == "1" || word == "on") return true;
   if (word == "false" || word == "no" || word == "0" || word == "off" || word.empty()) return false;
-  throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
-                               it->second.text + "\" is neither true nor false");
+  throw Fatal(kExitConfig, Named(key) + " is neither true nor false");
 }
 
 std::optional<ListenAddress> ParseListenAddress(const std::string& text) {

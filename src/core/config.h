@@ -29,6 +29,8 @@ class Config {
                       std::int64_t most = 1'000'000'000) const;
   double GetDouble(const std::string& key, double fallback) const;
   bool GetBool(const std::string& key, bool fallback) const;
+  /// `FILE:LINE: KEY = "value"`, with which an error about a value begins.
+  std::string Named(const std::string& key) const;
   bool Has(const std::string& key) const { return values_.count(key) != 0; }
   void Set(const std::string& key, const std::string& value) { values_[key] = {value, 0}; }
   /// Keys that have no effect: "FILE:LINE: unknown key X, did you mean Y", or what has the effect

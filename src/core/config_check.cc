@@ -36,12 +36,9 @@ void CheckValues(const Config& config) {
   for (const char* key : kBooleans) config.GetBool(key, false);
   for (const char* key : kSeconds)
     if (config.GetDouble(key, 0) > 86400)
-      throw Fatal(kExitConfig, config.file() + ": " + key + " = \"" + config.Get(key) +
-                                   "\" is not a number of seconds from 0 to 86400");
-  const std::string listen = config.Get("API_LISTEN");
-  if (config.Has("API_LISTEN") && !ParseListenAddress(listen))
-    throw Fatal(kExitConfig, config.file() + ": API_LISTEN = \"" + listen + "\" is no address",
-                kListenAddressHint);
+      throw Fatal(kExitConfig, config.Named(key) + " is not a number of seconds from 0 to 86400");
+  if (config.Has("API_LISTEN") && !ParseListenAddress(config.Get("API_LISTEN")))
+    throw Fatal(kExitConfig, config.Named("API_LISTEN") + " is no address", kListenAddressHint);
 }
 
 }  // namespace cigri
